@@ -1,0 +1,1 @@
+//! The `#[cost_centre]` attribute; use it through `heapprof::attr`.

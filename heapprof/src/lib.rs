@@ -1,0 +1,1 @@
+//! Exact heap and time profiler.

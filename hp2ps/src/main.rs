@@ -1,0 +1,2 @@
+//! The hp2ps command.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Charts of `.hp` files.

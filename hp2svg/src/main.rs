@@ -1,0 +1,2 @@
+//! The hp2svg command.
+fn main() {}
