@@ -1,1 +1,4 @@
 //! Exact heap and time profiler.
+
+pub mod hp;
+pub mod prof;
