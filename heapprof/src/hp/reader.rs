@@ -1,0 +1,550 @@
+//! Reads `.hp` text: a pull parser over bytes that holds one item at a time.
+
+use std::fmt;
+use std::io::{self, Read};
+
+use super::is_space;
+
+/// GHC's reader ends a name after so many bytes; what follows is its operand.
+pub const READER_NAME_BYTES: usize = 4_999;
+
+/// GHC's reader ends a number after so many characters.
+const NUMBER_BYTES: usize = 32;
+
+/// Bytes asked of the source at once; also the size of the buffer unless one item needs more.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// One of the four header items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Field {
+    /// `JOB`
+    Job,
+    /// `DATE`
+    Date,
+    /// `VALUE_UNIT`
+    ValueUnit,
+    /// `SAMPLE_UNIT`
+    SampleUnit,
+}
+
+impl Field {
+    /// In the order in which a missing one is reported.
+    const ALL: [(Field, &str); 4] = [
+        (Field::Job, "JOB"),
+        (Field::Date, "DATE"),
+        (Field::ValueUnit, "VALUE_UNIT"),
+        (Field::SampleUnit, "SAMPLE_UNIT"),
+    ];
+}
+
+/// What a profile says, in the order in which it says it. Names and texts are bytes: GHC's run time
+/// cuts names inside a UTF-8 character.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Event<'a> {
+    /// A header item; the last of its kind counts.
+    Header(Field, &'a [u8]),
+    /// `BEGIN_SAMPLE` with its time in seconds.
+    BeginSample(f64),
+    /// A name and its value in the sample that the next [`EndSample`](Event::EndSample) ends.
+    /// At most 32 digits, so a `u128` always holds it.
+    Row {
+        /// The name as written.
+        name: &'a [u8],
+        /// The value, in the profile's value unit.
+        value: u128,
+    },
+    /// A complete sample, with the time its `BEGIN_SAMPLE` gave (0 if there was none).
+    EndSample(f64),
+    /// `MARK` with its time in seconds, which may lie outside the samples.
+    Mark(f64),
+    /// The file ends in the middle; rows since the last [`EndSample`](Event::EndSample) belong to no sample.
+    /// The last event if it comes at all.
+    Cut(Cut),
+}
+
+/// Where a profile was cut off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The line on which the unfinished part begins, from 1.
+    pub line: u64,
+    /// How many complete samples come before it.
+    pub samples: usize,
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Cut { line, samples } = self;
+        let s = if *samples == 1 { "" } else { "s" };
+        write!(
+            f,
+            "line {line}: the profile is cut off here; kept the {samples} complete sample{s} before it"
+        )
+    }
+}
+
+/// Why a profile cannot be read: the line, what was read there, and what was expected.
+#[derive(Debug)]
+pub struct Error {
+    line: u64,
+    cause: Cause,
+}
+
+#[derive(Debug)]
+enum Cause {
+    Syntax { read: String, expected: String },
+    Io(io::Error),
+}
+
+impl Error {
+    /// The line of the offending token, from 1.
+    pub fn line(&self) -> u64 {
+        self.line
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.cause {
+            Cause::Syntax { read, expected } => {
+                write!(f, "line {}: read {read}, expected {expected}", self.line)
+            }
+            Cause::Io(error) => write!(f, "line {}: cannot read on: {error}", self.line),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.cause {
+            Cause::Syntax { .. } => None,
+            Cause::Io(error) => Some(error),
+        }
+    }
+}
+
+/// A pull parser: each [`next_event`](Reader::next_event) reads one item from the source, which may be a
+/// byte slice, a file (the reader buffers by itself) or a pipe. Memory stays at one item.
+///
+/// ```
+/// use heapprof::hp::{Event, Reader};
+/// let text = b"JOB \"j\" DATE \"d\" SAMPLE_UNIT \"s\" VALUE_UNIT \"b\"\nBEGIN_SAMPLE 1.0\na\t7\nEND_SAMPLE 1.0\n";
+/// let mut reader = Reader::new(&text[..]);
+/// let mut total = 0;
+/// while let Some(event) = reader.next_event()? {
+///     if let Event::Row { value, .. } = event {
+///         total += value;
+///     }
+/// }
+/// assert_eq!(total, 7);
+/// # Ok::<(), heapprof::hp::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Reader<R> {
+    source: R,
+    /// Bytes read; those before `at` are taken, those before `item` no longer needed.
+    buffer: Vec<u8>,
+    /// Where the current item begins in `buffer`.
+    item: usize,
+    /// The next byte of `buffer` to take.
+    at: usize,
+    /// Whether the source has nothing more.
+    drained: bool,
+    /// The line of the byte at `at`, from 1.
+    line: u64,
+    /// The line on which the current item begins.
+    item_line: u64,
+    /// Where the current token begins, in bytes from `item`, and its line: what errors point at.
+    token: (usize, u64),
+    /// The string of the current header item, its doubled quotes made single.
+    text: Vec<u8>,
+    state: State,
+}
+
+/// What the samples read so far demand of the next items.
+#[derive(Debug, Default)]
+struct State {
+    /// Complete samples so far.
+    samples: usize,
+    /// The line that opened the unfinished sample: its BEGIN_SAMPLE, or a row before any.
+    open_line: Option<u64>,
+    /// Whether BEGIN_SAMPLE was read without its END_SAMPLE.
+    begun: bool,
+    /// The time of the unfinished sample; 0 until its BEGIN_SAMPLE.
+    time_s: f64,
+    /// The last BEGIN_SAMPLE time; the next may not be less.
+    last_s: f64,
+    /// Which header items were seen, by `Field as usize`.
+    seen: [bool; 4],
+    /// Whether the end of the file was reported.
+    ended: bool,
+}
+
+/// An event without its borrowed bytes, which lie in the reader.
+enum Item {
+    Header(Field),
+    Begin(f64),
+    Row { name_bytes: usize, value: u128 },
+    End(f64),
+    Mark(f64),
+    Cut(Cut),
+}
+
+enum Operand {
+    Whole(u128),
+    Time(f64),
+    Text,
+    Word,
+    /// The file ends before the operand, or so that a time may lack its dot.
+    CutOff,
+}
+
+impl<R: Read> Reader<R> {
+    /// Reads from the start of `source`.
+    pub fn new(source: R) -> Self {
+        Reader {
+            source,
+            buffer: Vec::new(),
+            item: 0,
+            at: 0,
+            drained: false,
+            line: 1,
+            item_line: 1,
+            token: (0, 1),
+            text: Vec::new(),
+            state: State::default(),
+        }
+    }
+
+    /// The line on which the last event began, from 1.
+    pub fn line(&self) -> u64 {
+        self.item_line
+    }
+
+    /// The next event, or `None` at the end.
+    ///
+    /// # Errors
+    /// The first item that is not of the format, a time less than the one before, a mark inside a
+    /// sample; at the end a missing header item or a profile without one complete sample; and
+    /// what the source reports. After an error the reader is of no more use.
+    pub fn next_event(&mut self) -> Result<Option<Event<'_>>, Error> {
+        let Some(item) = self.next_item()? else {
+            return Ok(None);
+        };
+        Ok(Some(match item {
+            Item::Header(field) => Event::Header(field, &self.text),
+            Item::Begin(time_s) => Event::BeginSample(time_s),
+            Item::Row { name_bytes, value } => Event::Row {
+                name: &self.buffer[self.item..self.item + name_bytes],
+                value,
+            },
+            Item::End(time_s) => Event::EndSample(time_s),
+            Item::Mark(time_s) => Event::Mark(time_s),
+            Item::Cut(cut) => Event::Cut(cut),
+        }))
+    }
+
+    fn next_item(&mut self) -> Result<Option<Item>, Error> {
+        self.item = self.at;
+        self.skip_space()?;
+        self.item = self.at;
+        self.item_line = self.line;
+        self.token = (0, self.line);
+        match self.buffer.get(self.at) {
+            None => self.end(),
+            Some(b'"') => Err(self.unexpected("a name or one of the words of the format")),
+            Some(_) => self.word_and_operand().map(Some),
+        }
+    }
+
+    fn word_and_operand(&mut self) -> Result<Item, Error> {
+        let name_bytes = self.take_word()?;
+        match &self.buffer[self.item..self.item + name_bytes] {
+            b"JOB" => self.header(Field::Job),
+            b"DATE" => self.header(Field::Date),
+            b"SAMPLE_UNIT" => self.header(Field::SampleUnit),
+            b"VALUE_UNIT" => self.header(Field::ValueUnit),
+            b"BEGIN_SAMPLE" => self.begin(),
+            b"END_SAMPLE" => self.finish(),
+            b"MARK" => self.mark(),
+            _ => self.row(name_bytes),
+        }
+    }
+
+    fn header(&mut self, field: Field) -> Result<Item, Error> {
+        let Operand::Text = self.operand()? else {
+            return Err(self.unexpected("a string in double quotes"));
+        };
+        self.state.seen[field as usize] = true;
+        Ok(Item::Header(field))
+    }
+
+    fn begin(&mut self) -> Result<Item, Error> {
+        let Some(time_s) = self.time()? else {
+            return Ok(self.cut());
+        };
+        if time_s < self.state.last_s {
+            let expected = format!("{:.6} or more, as times never decrease", self.state.last_s);
+            return Err(self.syntax(format!("BEGIN_SAMPLE {time_s:.6}"), expected));
+        }
+        self.state.open_line.get_or_insert(self.item_line);
+        self.state.begun = true;
+        self.state.time_s = time_s;
+        self.state.last_s = time_s;
+        Ok(Item::Begin(time_s))
+    }
+
+    fn finish(&mut self) -> Result<Item, Error> {
+        if self.time()?.is_none() {
+            return Ok(self.cut());
+        }
+        let time_s = std::mem::take(&mut self.state.time_s);
+        self.state.samples += 1;
+        self.state.begun = false;
+        self.state.open_line = None;
+        Ok(Item::End(time_s))
+    }
+
+    fn mark(&mut self) -> Result<Item, Error> {
+        if self.state.begun {
+            return Err(self.syntax("MARK".into(), "END_SAMPLE before it".into()));
+        }
+        Ok(self.time()?.map_or_else(|| self.cut(), Item::Mark))
+    }
+
+    fn row(&mut self, name_bytes: usize) -> Result<Item, Error> {
+        match self.operand()? {
+            Operand::Whole(value) => {
+                self.state.open_line.get_or_insert(self.item_line);
+                Ok(Item::Row { name_bytes, value })
+            }
+            Operand::CutOff => Ok(self.cut()),
+            _ => Err(self.unexpected("a whole number after the name")),
+        }
+    }
+
+    /// A time, or `None` if the file ends before it is certain.
+    fn time(&mut self) -> Result<Option<f64>, Error> {
+        match self.operand()? {
+            Operand::Time(time_s) => Ok(Some(time_s)),
+            Operand::CutOff => Ok(None),
+            Operand::Whole(_) if self.at_end() => Ok(None),
+            _ => Err(self.unexpected("a time with a decimal point")),
+        }
+    }
+
+    /// Reports the unfinished end once; then checks that the profile is whole enough to draw.
+    fn end(&mut self) -> Result<Option<Item>, Error> {
+        if !self.state.ended && self.state.open_line.is_some() {
+            return Ok(Some(self.cut()));
+        }
+        for (field, keyword) in Field::ALL {
+            if !self.state.seen[field as usize] {
+                return Err(self.unexpected(keyword));
+            }
+        }
+        if self.state.samples == 0 {
+            return Err(self.unexpected("at least one complete sample"));
+        }
+        Ok(None)
+    }
+
+    fn cut(&mut self) -> Item {
+        self.state.ended = true;
+        self.at = self.buffer.len();
+        let line = self.state.open_line.unwrap_or(self.item_line);
+        Item::Cut(Cut {
+            line,
+            samples: self.state.samples,
+        })
+    }
+
+    fn operand(&mut self) -> Result<Operand, Error> {
+        self.skip_space()?;
+        self.token = (self.at - self.item, self.line);
+        match self.buffer.get(self.at) {
+            None => Ok(Operand::CutOff),
+            Some(b'0'..=b'9') => self.take_number(),
+            Some(b'"') => self.take_string(),
+            Some(_) => Ok(Operand::Word),
+        }
+    }
+
+    /// Takes the bytes up to white space, at most [`READER_NAME_BYTES`]; returns how many.
+    fn take_word(&mut self) -> Result<usize, Error> {
+        loop {
+            let word = &self.buffer[self.item..];
+            let word = &word[..word.len().min(READER_NAME_BYTES)];
+            let taken = self.at - self.item;
+            let more = word[taken..].iter().position(|&byte| is_space(byte));
+            self.at = self.item + more.map_or(word.len(), |more| taken + more);
+            let whole = more.is_some() || word.len() == READER_NAME_BYTES;
+            if whole || !self.fill()? {
+                return Ok(self.at - self.item);
+            }
+        }
+    }
+
+    fn take_number(&mut self) -> Result<Operand, Error> {
+        while self.buffer.len() - self.at < NUMBER_BYTES && self.fill()? {}
+        let number = &self.buffer[self.at..self.buffer.len().min(self.at + NUMBER_BYTES)];
+        let digits = number
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        if number.get(digits) != Some(&b'.') {
+            let value = whole(&number[..digits]);
+            self.at += digits;
+            return Ok(Operand::Whole(value));
+        }
+        let fraction = number[digits + 1..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        let text = str::from_utf8(&number[..digits + 1 + fraction]).unwrap_or_default();
+        // What follows a second dot belongs to the number but says nothing.
+        let ignored = number[digits + 1 + fraction..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit() || **byte == b'.')
+            .count();
+        let time_s = text.parse().unwrap_or_default();
+        self.at += text.len() + ignored;
+        Ok(Operand::Time(time_s))
+    }
+
+    /// Takes a string into `text`: doubled quotes made single, the rest after a NUL dropped as GHC's reader does.
+    fn take_string(&mut self) -> Result<Operand, Error> {
+        self.text.clear();
+        self.at += 1;
+        loop {
+            match self.next_byte()? {
+                Some(b'"') if self.peek()? == Some(b'"') => {
+                    self.at += 1;
+                    self.text.push(b'"');
+                }
+                Some(b'"') => break,
+                Some(byte) => {
+                    self.line += u64::from(byte == b'\n');
+                    self.text.push(byte);
+                }
+                None => {
+                    return Err(self.syntax(quoted(&self.text), "a closing double quote".into()));
+                }
+            }
+        }
+        let end = self.text.iter().position(|&byte| byte == 0);
+        self.text.truncate(end.unwrap_or(self.text.len()));
+        Ok(Operand::Text)
+    }
+
+    fn next_byte(&mut self) -> Result<Option<u8>, Error> {
+        let byte = self.peek()?;
+        self.at += usize::from(byte.is_some());
+        Ok(byte)
+    }
+
+    fn peek(&mut self) -> Result<Option<u8>, Error> {
+        while self.at == self.buffer.len() && self.fill()? {}
+        Ok(self.buffer.get(self.at).copied())
+    }
+
+    /// Moves to the next byte that is not white space, or to the end of the source.
+    fn skip_space(&mut self) -> Result<(), Error> {
+        loop {
+            while let Some(&byte) = self.buffer.get(self.at) {
+                if !is_space(byte) {
+                    return Ok(());
+                }
+                self.line += u64::from(byte == b'\n');
+                self.at += 1;
+            }
+            if !self.fill()? {
+                return Ok(());
+            }
+        }
+    }
+
+    fn at_end(&self) -> bool {
+        self.drained && self.at == self.buffer.len()
+    }
+
+    /// Reads more behind the current item; false at the end of the source.
+    fn fill(&mut self) -> Result<bool, Error> {
+        if self.drained {
+            return Ok(false);
+        }
+        self.buffer.drain(..self.item);
+        self.at -= self.item;
+        self.item = 0;
+        let held = self.buffer.len();
+        self.buffer.resize(held + CHUNK_BYTES, 0);
+        let read = read_some(&mut self.source, &mut self.buffer[held..]);
+        self.buffer
+            .truncate(held + read.as_ref().map_or(0, |&bytes| bytes));
+        let bytes = read.map_err(|error| Error {
+            line: self.line,
+            cause: Cause::Io(error),
+        })?;
+        self.drained = bytes == 0;
+        Ok(bytes > 0)
+    }
+
+    /// An error about the current token.
+    #[cold]
+    fn unexpected(&self, expected: &str) -> Error {
+        let rest = &self.buffer[self.item + self.token.0..];
+        let end = rest
+            .iter()
+            .position(|&byte| is_space(byte))
+            .unwrap_or(rest.len());
+        let read = if rest.is_empty() {
+            "the end of the file".into()
+        } else {
+            quoted(&rest[..end])
+        };
+        self.syntax(read, expected.into())
+    }
+
+    #[cold]
+    fn syntax(&self, read: String, expected: String) -> Error {
+        Error {
+            line: self.token.1,
+            cause: Cause::Syntax { read, expected },
+        }
+    }
+}
+
+fn read_some(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match source.read(into) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// The value of at most 32 digits.
+fn whole(digits: &[u8]) -> u128 {
+    // 19 digits fit a u64, whose arithmetic is much faster.
+    let (head, tail) = digits.split_at(digits.len().min(19));
+    let short = head
+        .iter()
+        .fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
+    tail.iter().fold(u128::from(short), |value, digit| {
+        value * 10 + u128::from(digit - b'0')
+    })
+}
+
+/// A token for an error message: in quotes, printable, at most 40 characters.
+fn quoted(token: &[u8]) -> String {
+    const SHOWN: usize = 40;
+    let text = String::from_utf8_lossy(&token[..token.len().min(SHOWN * 4)]);
+    let mut shown: String = text
+        .chars()
+        .take(SHOWN)
+        .flat_map(char::escape_debug)
+        .collect();
+    if text.chars().count() > SHOWN {
+        shown.push_str("...");
+    }
+    format!("`{shown}`")
+}
