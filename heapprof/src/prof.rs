@@ -61,18 +61,21 @@
 //!
 //! # Where we differ from GHC, and why
 //!
-//! * Names are escaped (as `.hp` names are): blanks inside a name break every reader. `;` becomes `^3B` as
+//! * Names are escaped by [`escape_label`]: blanks inside a name break every reader. `;` becomes `^3B` as
 //!   well, since it ends a frame in folded stacks; module and source keep their `/`, which separates nothing here.
 //! * The first table always has a row, if need be the biggest centre: an empty table is a parse error to some.
 //! * A figure wider than its column widens the column, its head included; GHC lets it push the rest of the row to
 //!   the right, and readers of fixed columns then read a wrong figure. [`Report::ghc_exact`] restores that.
 //!
+//! [`escape_label`]: crate::hp::escape_label
 
 use std::cmp::Reverse;
 use std::convert::Infallible;
 use std::fmt::Write as _;
 use std::io;
 use std::ops::AddAssign;
+
+use crate::hp::escape_label;
 
 /// Appends formatted text to a string, which cannot fail.
 macro_rules! push {
@@ -785,24 +788,4 @@ fn one_line(text: &str) -> String {
         }
     }
     line
-}
-
-fn escape_label(label: &str) -> String {
-    if label.is_empty() {
-        return "^.".to_owned();
-    }
-    let mut text = String::with_capacity(label.len());
-    for c in label.chars() {
-        match c {
-            ' ' => text.push('~'),
-            '~' | '^' | '/' => push!(text, "^{:02X}", c as u32),
-            c if c.is_control() || c.is_whitespace() => {
-                c.encode_utf8(&mut [0; 4])
-                    .bytes()
-                    .for_each(|byte| push!(text, "^{byte:02X}"));
-            }
-            c => text.push(c),
-        }
-    }
-    text
 }
