@@ -196,3 +196,12 @@ fn nothing_in_the_real_reports_is_wider_than_our_columns_but_bytes() {
     report.ghc_exact = false;
     assert_eq!(report.render(), exact);
 }
+
+#[test]
+fn hidden_figures_widen_nothing() {
+    let mut report = with_overhead(facts(HS, Level::Detailed), 1 << 30);
+    report.ghc_exact = false;
+    let hidden = report.stacks.last_mut().unwrap();
+    (hidden.entries, hidden.ticks, hidden.bytes) = (u64::MAX, u64::MAX, u64::MAX);
+    assert_eq!(report.render(), HS);
+}
