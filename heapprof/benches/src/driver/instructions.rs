@@ -1,0 +1,73 @@
+//! Instructions per operation, counted by valgrind's callgrind: the repeatable figure.
+
+use crate::cli::Options;
+use crate::progress;
+use crate::run::{command, run};
+use crate::table::Table;
+use crate::workers::{Worker, Workers};
+
+/// Operations counted; the same run with none is subtracted, and with it start and exit.
+const OPERATIONS: u32 = 1_000_000;
+
+const MODES: [&str; 3] = ["pair", "regrow", "scope"];
+
+/// Instructions of each operation in each row, and how many more than in the plain one.
+pub(crate) fn table(workers: &Workers, options: &Options) -> Result<String, String> {
+    let caption = format!(
+        "Instructions per operation over plain jemalloc (in brackets: all, with the loop), by callgrind over {OPERATIONS} \
+         operations less an empty run: an allocation of 64 bytes and its free; a realloc between 64 and 128 bytes; \
+         entering and leaving a scope."
+    );
+    let mut table = Table::new(
+        &caption,
+        &["", "alloc and free", "realloc", "scope", "what it is"],
+    );
+    let plain = counts(workers, &workers.plain, options)?;
+    for worker in std::iter::once(&workers.plain).chain(&workers.compared) {
+        let own = counts(workers, worker, options)?;
+        let mut cells = vec![worker.row.name.to_owned()];
+        cells.extend(
+            own.iter()
+                .zip(&plain)
+                .map(|(own, plain)| format!("{:+.1} ({own:.1})", own - plain)),
+        );
+        cells.push(worker.row.about.to_owned());
+        table.row(&cells);
+    }
+    Ok(table.finish())
+}
+
+/// Instructions of one operation in each mode.
+fn counts(workers: &Workers, worker: &Worker, options: &Options) -> Result<Vec<f64>, String> {
+    progress(options, &format!("instructions of {}", worker.row.name));
+    let per_operation = |mode: &&str| {
+        let full = instructions(workers, worker, mode, OPERATIONS)?;
+        let empty = instructions(workers, worker, mode, 0)?;
+        Ok((full - empty) / f64::from(OPERATIONS))
+    };
+    MODES.iter().map(per_operation).collect()
+}
+
+fn instructions(
+    workers: &Workers,
+    worker: &Worker,
+    mode: &str,
+    operations: u32,
+) -> Result<f64, String> {
+    const CALLGRIND: [&str; 3] = [
+        "valgrind",
+        "--tool=callgrind",
+        "--callgrind-out-file=/dev/null",
+    ];
+    let mut command = command(worker, &workers.scratch, &CALLGRIND);
+    command.args([mode, &operations.to_string()]);
+    let (_, output) = run(command)?;
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let total = stderr
+        .lines()
+        .find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
+    total.ok_or(format!(
+        "{}: expected valgrind's line \"Collected : <number>\"",
+        worker.row.name
+    ))
+}
