@@ -23,18 +23,24 @@ pub(crate) fn table(workers: &Workers, options: &Options) -> Result<String, Stri
         &["", "alloc and free", "realloc", "scope", "what it is"],
     );
     let plain = counts(workers, &workers.plain, options)?;
-    for worker in std::iter::once(&workers.plain).chain(&workers.compared) {
-        let own = counts(workers, worker, options)?;
-        let mut cells = vec![worker.row.name.to_owned()];
-        cells.extend(
-            own.iter()
-                .zip(&plain)
-                .map(|(own, plain)| format!("{:+.1} ({own:.1})", own - plain)),
-        );
-        cells.push(worker.row.about.to_owned());
-        table.row(&cells);
+    table.row(&line(&workers.plain, &plain, &plain));
+    for worker in &workers.compared {
+        table.row(&line(worker, &counts(workers, worker, options)?, &plain));
     }
     Ok(table.finish())
+}
+
+fn line(worker: &Worker, own: &[f64], plain: &[f64]) -> Vec<String> {
+    let mut cells = vec![worker.row.name.to_owned()];
+    // Adding zero turns a rounded -0.0 into +0.0.
+    let over = |own: f64, plain: f64| ((own - plain) * 10.0).round() / 10.0 + 0.0;
+    cells.extend(
+        own.iter()
+            .zip(plain)
+            .map(|(own, plain)| format!("{:+.1} ({own:.1})", over(*own, *plain))),
+    );
+    cells.push(worker.row.about.to_owned());
+    cells
 }
 
 /// Instructions of one operation in each mode.

@@ -14,6 +14,11 @@ const WITH_SAMPLES: &str = "exact";
 
 /// Scopes of the rows that have them, less the empty loop of the plain one, and a sample.
 pub(crate) fn table(workers: &Workers, options: &Options) -> Result<String, String> {
+    let with_scopes = |worker: &&Worker| WITH_SCOPES.contains(&worker.row.name);
+    let rows: Vec<&Worker> = workers.compared.iter().filter(with_scopes).collect();
+    if rows.is_empty() {
+        return Ok(String::new());
+    }
     let caption = "Enter and leave of one scope (median of 4,001 batches of 2,000, less the empty loop); one sample of \
                    10,000 stacks in each of 100 threads, CPU time, just after every thread touched every stack and at rest.";
     let mut table = Table::new(
@@ -27,11 +32,7 @@ pub(crate) fn table(workers: &Workers, options: &Options) -> Result<String, Stri
         ],
     );
     let empty_ns = answer(workers, &workers.plain, "scope-ns")?.number("ns")?;
-    for worker in workers
-        .compared
-        .iter()
-        .filter(|worker| WITH_SCOPES.contains(&worker.row.name))
-    {
+    for worker in rows {
         progress(
             options,
             &format!("scopes and samples of {}", worker.row.name),

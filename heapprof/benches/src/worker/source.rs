@@ -229,3 +229,20 @@ impl Writer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::rust_source;
+
+    #[test]
+    fn the_source_is_valid_rust_and_always_the_same() {
+        let source = rust_source(100_000);
+        let file = syn::parse_file(&source).expect("valid Rust");
+        assert!(
+            file.items.len() > 40,
+            "{} items are too few to resemble a file",
+            file.items.len()
+        );
+        assert_eq!(source, rust_source(100_000));
+    }
+}

@@ -266,7 +266,7 @@ fn realloc(percent: usize) -> u64 {
         let length = 16 << random.below(9);
         let mut columns: [Vec<u32>; 8] = Default::default();
         for number in 0..length * 2 {
-            columns[(number * 5 ^ round) & 7].push(number as u32);
+            columns[((number * 5) ^ round) & 7].push(number as u32);
         }
         let mut text = String::new();
         for number in 0..length / 4 {
