@@ -43,13 +43,14 @@ fn line(worker: &Worker, own: &[f64], plain: &[f64]) -> Vec<String> {
     cells
 }
 
-/// Instructions of one operation in each mode.
+/// Instructions of one operation in each mode; of the row's share of the operations.
 fn counts(workers: &Workers, worker: &Worker, options: &Options) -> Result<Vec<f64>, String> {
     progress(options, &format!("instructions of {}", worker.row.name));
+    let operations = OPERATIONS / 100 * worker.row.share_percent.one_thread;
     let per_operation = |mode: &&str| {
-        let full = instructions(workers, worker, mode, OPERATIONS)?;
+        let full = instructions(workers, worker, mode, operations)?;
         let empty = instructions(workers, worker, mode, 0)?;
-        Ok((full - empty) / f64::from(OPERATIONS))
+        Ok((full - empty) / f64::from(operations))
     };
     MODES.iter().map(per_operation).collect()
 }
