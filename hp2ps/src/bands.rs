@@ -1,0 +1,198 @@
+//! Which bands are drawn, and in which order. Every list runs from the bottom of the chart to its top.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use crate::census::{Census, Total};
+
+/// The bands that stay after trace elements are removed, smallest area first.
+///
+/// The rows of an unfinished last sample count toward the areas as in GHC's tool, so that a page it
+/// draws stays the same. It refuses to draw when a band that stays has such a row; then they are left out.
+pub(crate) fn above_trace(census: &Census, threshold_percent: f64) -> Vec<usize> {
+    let mut with_unfinished = census.totals.clone();
+    for &(band, value) in &census.unfinished {
+        with_unfinished[band].add(value);
+    }
+    let order = initial_order(&census.names.all);
+    let kept = remove_trace(order.clone(), &with_unfinished, threshold_percent);
+    if !census
+        .unfinished
+        .iter()
+        .any(|(band, _)| kept.contains(band))
+    {
+        return kept;
+    }
+    let complete = order
+        .into_iter()
+        .filter(|&band| census.totals[band].rows > 0)
+        .collect();
+    remove_trace(complete, &census.totals, threshold_percent)
+}
+
+/// Sorts by area and drops bands from the bottom while together they hold less than the threshold. If all
+/// areas are zero every band is dropped.
+fn remove_trace(order: Vec<usize>, totals: &[Total], threshold_percent: f64) -> Vec<usize> {
+    let mut order = sort_by_key(order, |band| totals[band].area);
+    let grand: f64 = order.iter().map(|&band| totals[band].area as f64).sum();
+    let mut percent = 0.0;
+    let first_kept = order.iter().position(|&band| {
+        percent += (100.0 * totals[band].area as f64) / grand;
+        percent >= threshold_percent
+    });
+    order.drain(..first_kept.unwrap_or(order.len()));
+    order
+}
+
+/// The order in which GHC's tool first lists names: by hash chain, and newest first within a chain. It
+/// decides ties in the sorts that follow.
+fn initial_order(names: &[Box<[u8]>]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..names.len()).collect();
+    order.sort_by_cached_key(|&band| (hash_chain(&names[band]), Reverse(band)));
+    order
+}
+
+fn hash_chain(name: &[u8]) -> u32 {
+    const CHAINS: u32 = 513;
+    let signed = |byte: u8| i32::from(byte.cast_signed());
+    let step = |hash: i32, &byte: &u8| hash.wrapping_mul(3).wrapping_add(signed(byte));
+    name.iter().fold(0, step).unsigned_abs() % CHAINS
+}
+
+/// Sorts as [`selection_order`] does.
+pub(crate) fn sort_by_key<K: PartialOrd>(
+    order: Vec<usize>,
+    key: impl Fn(usize) -> K,
+) -> Vec<usize> {
+    let keys: Vec<K> = order.iter().map(|&band| key(band)).collect();
+    selection_order(&keys)
+        .into_iter()
+        .map(|at| order[at])
+        .collect()
+}
+
+/// Splits off the bands that share the band OTHER: all but the topmost `limit - 1` if there are more than
+/// `limit`, which 0 means any number. Returns (pooled, drawn by themselves).
+pub(crate) fn limit(mut order: Vec<usize>, limit: usize) -> (Vec<usize>, Vec<usize>) {
+    if limit == 0 || order.len() <= limit {
+        return (Vec::new(), order);
+    }
+    let drawn = order.split_off(order.len() - limit + 1);
+    (order, drawn)
+}
+
+/// The permutation that a selection sort makes of `keys`: in each step the first of the least remaining keys
+/// changes places with the first remaining one. It is not stable, and GHC's order of ties follows from those
+/// swaps. A key that is not comparable with itself (a NaN) is never less than another nor greater: it stays.
+///
+/// A heap of (key, place) finds each least key, a swapped element is entered again with its new place, and
+/// entries whose element has moved on are skipped: O(n log n) where the plain sort is quadratic.
+fn selection_order<K: PartialOrd>(keys: &[K]) -> Vec<usize> {
+    let comparable = |element: usize| keys[element].partial_cmp(&keys[element]).is_some();
+    let mut order: Vec<usize> = (0..keys.len()).collect();
+    let entry = |place: usize, element: usize| {
+        Reverse(Entry {
+            key: &keys[element],
+            place,
+            element,
+        })
+    };
+    let mut heap: BinaryHeap<_> = (0..keys.len())
+        .filter(|&at| comparable(at))
+        .map(|at| entry(at, at))
+        .collect();
+    for place in 0..keys.len() {
+        let displaced = order[place];
+        if !comparable(displaced) {
+            continue;
+        }
+        while let Some(Reverse(least)) = heap.pop() {
+            if least.place >= place && order[least.place] == least.element {
+                order.swap(place, least.place);
+                heap.push(entry(least.place, displaced));
+                break;
+            }
+        }
+    }
+    order
+}
+
+struct Entry<'a, K> {
+    key: &'a K,
+    place: usize,
+    element: usize,
+}
+
+impl<K: PartialOrd> Ord for Entry<'_, K> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let by_key = self.key.partial_cmp(other.key).unwrap_or(Ordering::Equal);
+        by_key.then(self.place.cmp(&other.place))
+    }
+}
+
+impl<K: PartialOrd> PartialOrd for Entry<'_, K> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<K: PartialOrd> PartialEq for Entry<'_, K> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<K: PartialOrd> Eq for Entry<'_, K> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sort as the rule states it.
+    fn naive(keys: &[f64]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..keys.len()).collect();
+        for place in 0..keys.len() {
+            let mut least = place;
+            for at in place + 1..keys.len() {
+                if keys[order[at]] < keys[order[least]] {
+                    least = at;
+                }
+            }
+            order.swap(place, least);
+        }
+        order
+    }
+
+    #[test]
+    fn heap_sort_makes_the_swaps_of_the_selection_sort() {
+        let mut seed = 88_172_645_463_325_252_u64;
+        let mut random = |below: u64| {
+            seed ^= seed << 13;
+            seed ^= seed >> 7;
+            seed ^= seed << 17;
+            seed % below
+        };
+        for _ in 0..20_000 {
+            let length = random(14) as usize;
+            let kinds = random(6) + 1;
+            let keys: Vec<f64> = (0..length)
+                .map(|_| match random(kinds) {
+                    5 => f64::NAN,
+                    4 => f64::INFINITY,
+                    key => key as f64,
+                })
+                .collect();
+            assert_eq!(selection_order(&keys), naive(&keys), "{keys:?}");
+        }
+    }
+
+    #[test]
+    fn limit_leaves_exactly_so_many_bands() {
+        for (bands, most) in [(0, 3), (3, 3), (4, 3), (9, 1), (5, 20), (7, 0)] {
+            let (pooled, drawn) = limit((0..bands).collect(), most);
+            let expected = if most == 0 { bands } else { bands.min(most) };
+            assert_eq!(drawn.len() + usize::from(!pooled.is_empty()), expected);
+            assert!(pooled.iter().chain(&drawn).copied().eq(0..bands));
+        }
+    }
+}

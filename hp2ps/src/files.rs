@@ -1,0 +1,153 @@
+//! Names of inputs and outputs, and outputs that appear whole or not at all.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
+use std::path::{Path, PathBuf};
+
+/// Where a chart comes from and goes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Route {
+    /// From standard input to standard output.
+    Filter,
+    /// From a file to files of the same root in the current folder.
+    Files {
+        /// The profile, `<root>.hp`.
+        profile: PathBuf,
+        /// The root without folders.
+        base: OsString,
+    },
+}
+
+impl Route {
+    /// The route for a file argument: its last `.hp` may be left out.
+    ///
+    /// ```
+    /// use hp2ps::files::Route;
+    /// let route = Route::new(Some("runs/first.hp".as_ref()));
+    /// assert_eq!(route, Route::new(Some("runs/first".as_ref())));
+    /// assert_eq!(route.output("ps"), Some("first.ps".into()));
+    /// assert_eq!(Route::new(None).output("ps"), None);
+    /// ```
+    pub fn new(argument: Option<&Path>) -> Route {
+        let Some(argument) = argument else {
+            return Route::Filter;
+        };
+        let root = match argument.extension() {
+            Some(extension) if extension == "hp" => argument.with_extension(""),
+            _ => argument.to_owned(),
+        };
+        let base = root.file_name().map(OsString::from).unwrap_or_default();
+        Route::Files {
+            profile: with_suffix(root.into(), "hp"),
+            base,
+        }
+    }
+
+    /// The output file with an extension, in the current folder; none for a filter.
+    pub fn output(&self, extension: &str) -> Option<PathBuf> {
+        match self {
+            Route::Filter => None,
+            Route::Files { base, .. } => Some(with_suffix(base.clone(), extension)),
+        }
+    }
+
+    /// The input's name for messages.
+    pub fn input_name(&self) -> String {
+        match self {
+            Route::Filter => "stdin".into(),
+            Route::Files { profile, .. } => profile.display().to_string(),
+        }
+    }
+
+    /// Opens the input for several passes. What cannot be rewound, such as a pipe, is read into memory.
+    ///
+    /// # Errors
+    /// What opening or reading reports.
+    pub fn open(&self) -> io::Result<Input> {
+        let mut text = Vec::new();
+        match self {
+            Route::Filter => io::stdin().lock().read_to_end(&mut text)?,
+            Route::Files { profile, .. } => {
+                let mut file = File::open(profile)?;
+                if file.metadata()?.is_file() {
+                    return Ok(Input::File(file));
+                }
+                file.read_to_end(&mut text)?
+            }
+        };
+        Ok(Input::Memory(Cursor::new(text)))
+    }
+
+    /// Writes the output whole: to `<base>.<extension>`, or to standard output for a filter, where a reader
+    /// that went away is no error.
+    ///
+    /// # Errors
+    /// What `text` or the file system reports; the old file, if any, is then as it was.
+    pub fn write(
+        &self,
+        extension: &str,
+        text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let Some(path) = self.output(extension) else {
+            let mut out = BufWriter::new(io::stdout().lock());
+            return match text(&mut out).and_then(|()| out.flush()) {
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+                result => result,
+            };
+        };
+        replace(&path, text)
+    }
+}
+
+fn with_suffix(mut root: OsString, extension: &str) -> PathBuf {
+    root.push(".");
+    root.push(extension);
+    root.into()
+}
+
+/// Writes `path` by way of a temporary file in the same folder.
+fn replace(path: &Path, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut hidden = OsString::from(".");
+    hidden.push(path.file_name().unwrap_or_default());
+    hidden.push(format!(".{}.tmp", std::process::id()));
+    let temporary = path.with_file_name(hidden);
+    let written = File::create(&temporary).and_then(|file| {
+        let mut out = BufWriter::with_capacity(256 * 1024, file);
+        text(&mut out)?;
+        out.flush()?;
+        fs::rename(&temporary, path)
+    });
+    if written.is_err() {
+        // Nothing more can be done about a leftover than to report the first error.
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+/// A profile that can be read again from its start.
+#[derive(Debug)]
+pub enum Input {
+    /// A regular file; the profile reader buffers.
+    File(File),
+    /// Anything else, read whole.
+    Memory(Cursor<Vec<u8>>),
+}
+
+impl Read for Input {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Input::File(file) => file.read(into),
+            Input::Memory(text) => text.read(into),
+        }
+    }
+}
+
+impl Seek for Input {
+    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
+        match self {
+            Input::File(file) => file.seek(to),
+            Input::Memory(text) => text.seek(to),
+        }
+    }
+}

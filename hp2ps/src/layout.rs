@@ -1,0 +1,412 @@
+//! The page: where everything stands, in points. The origin is the lower left corner of the frame, y grows upward.
+
+use crate::chart::Chart;
+use crate::metrics::rough_width_pt;
+
+/// The frame around everything.
+pub const FRAME_PT: (f64, f64) = (648.0, 432.0);
+/// The gap between the frame and what is in it.
+pub const MARGIN_PT: f64 = 5.0;
+/// The thickness of all lines.
+pub const LINE_PT: f64 = 0.5;
+/// The side of a box in the key.
+pub const KEY_BOX_PT: f64 = 14.0;
+/// How far ticks and marks reach out of the graph.
+pub const TICK_PT: f64 = 4.0;
+/// The size of labels.
+pub const LABEL_FONT_PT: f64 = 10.0;
+/// The size of the title.
+pub const TITLE_FONT_PT: f64 = 12.0;
+
+/// The lower left corner of the graph.
+const GRAPH_PT: (f64, f64) = (45.0, 20.0);
+/// The heights of the title box.
+const TITLE_PT: f64 = 20.0;
+const BIG_TITLE_PT: f64 = 40.0;
+/// What ticks leave free beside the unit of their axis.
+const LEGEND_GAP_PT: f64 = 15.0;
+/// Key texts start so far right of the key's boxes' left edge, and so do boxes of the graph.
+const KEY_TEXT_PT: f64 = MARGIN_PT + KEY_BOX_PT + MARGIN_PT;
+/// A JOB of more bytes makes the title big unless asked otherwise; a small title shows so many.
+const SMALL_JOB_BYTES: usize = 35;
+const BIG_JOB_BYTES: usize = 80;
+/// How many bands one page of the key holds.
+const KEY_PAGE_BANDS: usize = 20;
+/// More ticks than any axis gets; an end to loops that rounding might keep going.
+const MOST_TICKS: usize = 100;
+
+/// The height of the title box.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TitleSize {
+    /// Big if the JOB is long.
+    #[default]
+    ByJob,
+    /// Two lines.
+    Big,
+    /// One line.
+    Small,
+}
+
+/// Where the key goes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum KeyPlace {
+    /// Right of the graph.
+    #[default]
+    OnGraph,
+    /// On pages of its own before the graph.
+    OwnPages,
+    /// Nowhere.
+    Nowhere,
+}
+
+/// How the page is laid out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PageOptions {
+    /// The height of the title box.
+    pub title: TitleSize,
+    /// Where the key goes.
+    pub key: KeyPlace,
+    /// Whether marks are left out.
+    pub no_marks: bool,
+}
+
+/// Everything on the page.
+#[derive(Clone, Debug)]
+pub struct Page {
+    /// The box at the top.
+    pub title: Title,
+    /// The graph's rectangle.
+    pub graph: Rect,
+    /// The axis below the graph.
+    pub x_axis: Axis,
+    /// The axis left of the graph.
+    pub y_axis: Axis,
+    /// Pages of the key; one if it is beside the graph, none if there is no key.
+    pub key: Vec<Vec<KeyEntry>>,
+    /// Where the key goes.
+    pub key_place: KeyPlace,
+    /// The left edge of the key: its boxes begin a margin to the right.
+    pub key_x: f64,
+    /// The x of each sample.
+    pub xs: Vec<f64>,
+    /// The bands from the bottom up.
+    pub bands: Vec<Band>,
+    /// The x of the lower tip of each mark; the mark hangs below the graph.
+    pub marks: Vec<f64>,
+}
+
+/// The title box and its texts.
+#[derive(Clone, Debug)]
+pub struct Title {
+    /// Whether it has two lines.
+    pub big: bool,
+    /// Its height.
+    pub height: f64,
+    /// As much of the JOB as is shown.
+    pub job: Vec<u8>,
+    /// The area under the top line with its units.
+    pub area: Vec<u8>,
+    /// The DATE.
+    pub date: Vec<u8>,
+}
+
+/// A rectangle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rect {
+    /// The left edge.
+    pub x: f64,
+    /// The lower edge.
+    pub y: f64,
+    /// To the right; negative on a page whose key is wider than the frame.
+    pub width: f64,
+    /// Upward.
+    pub height: f64,
+}
+
+/// An axis of the graph.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// The unit, written at the far end.
+    pub unit: Vec<u8>,
+    /// From the origin on.
+    pub ticks: Vec<Tick>,
+}
+
+/// A tick of an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tick {
+    /// Its place, x or y.
+    pub at: f64,
+    /// Its label.
+    pub label: String,
+}
+
+/// A line of the key.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KeyEntry {
+    /// The band it names, by its place in [`Page::bands`].
+    pub band: usize,
+    /// The y of its middle.
+    pub y: f64,
+}
+
+/// A band of the graph.
+#[derive(Clone, Debug)]
+pub struct Band {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// (sample, height); samples without one have height 0, several of one sample add up.
+    pub heights: Vec<(usize, f64)>,
+}
+
+impl Band {
+    /// Adds the band on top of a line of y values, one per sample, counted from the foot of the graph.
+    ///
+    /// ```
+    /// use hp2ps::layout::Band;
+    /// let band = Band { name: b"a".to_vec(), heights: vec![(1, 5.0)] };
+    /// let mut line = vec![2.0, 2.0];
+    /// band.stack_on(&mut line);
+    /// assert_eq!(line, [2.0, 7.0]);
+    /// ```
+    pub fn stack_on(&self, line: &mut [f64]) {
+        for &(sample, height) in &self.heights {
+            line[sample] += height;
+        }
+    }
+}
+
+impl Page {
+    /// Lays a chart out.
+    pub fn new(chart: &Chart, options: &PageOptions) -> Page {
+        let title = Title::new(chart, options.title);
+        let graph = graph(chart, options.key, title.height);
+        let x_scale = graph.width / chart.x_range;
+        let y_scale = graph.height / chart.y_range;
+        let first_s = chart.times_s.first().copied().unwrap_or_default();
+        let at_x = |time_s: f64| graph.x + ((time_s - first_s) / chart.x_range) * graph.width;
+        let marks_s = if options.no_marks {
+            &[][..]
+        } else {
+            &chart.marks_s
+        };
+        Page {
+            x_axis: x_axis(chart, &graph, x_scale),
+            y_axis: y_axis(chart, &graph, y_scale),
+            key: key(chart.bands.len(), graph.height, options.key),
+            key_place: options.key,
+            key_x: if options.key == KeyPlace::OnGraph {
+                graph.x + graph.width
+            } else {
+                graph.x
+            },
+            xs: chart.times_s.iter().map(|&time_s| at_x(time_s)).collect(),
+            bands: chart
+                .bands
+                .iter()
+                .map(|band| scaled(band, y_scale))
+                .collect(),
+            marks: marks_s.iter().map(|&time_s| at_x(time_s)).collect(),
+            title,
+            graph,
+        }
+    }
+}
+
+impl Title {
+    fn new(chart: &Chart, size: TitleSize) -> Title {
+        let job = &chart.header.job;
+        let big = match size {
+            TitleSize::ByJob => job.len() > SMALL_JOB_BYTES,
+            size => size == TitleSize::Big,
+        };
+        let shown = job
+            .len()
+            .min(if big { BIG_JOB_BYTES } else { SMALL_JOB_BYTES });
+        let area = with_commas(chart.area);
+        let (value, sample) = (&chart.header.value_unit, &chart.header.sample_unit);
+        Title {
+            big,
+            height: if big { BIG_TITLE_PT } else { TITLE_PT },
+            job: job[..shown].to_vec(),
+            area: [area.as_bytes(), b" ", value, b" x ", sample].concat(),
+            date: chart.header.date.clone(),
+        }
+    }
+}
+
+fn graph(chart: &Chart, key: KeyPlace, title_height: f64) -> Rect {
+    let (x, y) = GRAPH_PT;
+    let widest = chart
+        .bands
+        .iter()
+        .map(|band| rough_width_pt(&band.name))
+        .fold(0.0, f64::max);
+    let room = FRAME_PT.0 - 2.0 * MARGIN_PT - x;
+    let key_width = widest + LEGEND_GAP_PT + KEY_BOX_PT;
+    Rect {
+        x,
+        y,
+        width: if key == KeyPlace::OnGraph {
+            room - key_width
+        } else {
+            room
+        },
+        height: FRAME_PT.1 - title_height - 2.0 * MARGIN_PT - y,
+    }
+}
+
+fn scaled(band: &crate::chart::Band, y_scale: f64) -> Band {
+    let heights = band
+        .points
+        .iter()
+        .map(|&(sample, value)| (sample, value * y_scale))
+        .collect();
+    Band {
+        name: band.name.clone(),
+        heights,
+    }
+}
+
+/// Ticks from the first sample to before the last, as far as the unit leaves room.
+fn x_axis(chart: &Chart, graph: &Rect, x_scale: f64) -> Axis {
+    let unit = chart.header.sample_unit.clone();
+    let room = graph.width - (rough_width_pt(&unit) + LEGEND_GAP_PT);
+    let first_s = chart.times_s.first().copied().unwrap_or_default();
+    let last_s = chart.times_s.last().copied().unwrap_or_default();
+    let step = nice_step(chart.x_range / 7.0);
+    let values = steps(first_s, step).take_while(|&value| value < last_s);
+    let places = values.map(|value| (value, (value - first_s) * x_scale));
+    let ticks = places
+        .filter(|&(_, x)| x < room)
+        .map(|(value, x)| Tick {
+            at: graph.x + x,
+            label: format!("{value:.1}"),
+        })
+        .collect();
+    Axis { unit, ticks }
+}
+
+/// Ticks from zero to the top, as far as the unit leaves room.
+fn y_axis(chart: &Chart, graph: &Rect, y_scale: f64) -> Axis {
+    let unit = chart.header.value_unit.clone();
+    let room = graph.height - (rough_width_pt(&unit) + LEGEND_GAP_PT);
+    let step = nice_step((chart.y_range / 7.0).max(1.0));
+    let (divisor, suffix) = match step {
+        1e6.. => (1e6, "M"),
+        1e3.. => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    let values = steps(0.0, step).take_while(|&value| value <= chart.y_range);
+    let places = values.map(|value| (value, value * y_scale));
+    let ticks = places
+        .filter(|&(_, y)| y < room)
+        .map(|(value, y)| {
+            let number = with_commas(crate::census::c_integer(value / divisor + 0.5));
+            Tick {
+                at: graph.y + y,
+                label: format!("{number}{suffix}"),
+            }
+        })
+        .collect();
+    Axis { unit, ticks }
+}
+
+/// `first`, `first + step` and so on, each added to the one before.
+fn steps(first: f64, step: f64) -> impl Iterator<Item = f64> {
+    std::iter::successors(Some(first), move |value| Some(value + step)).take(MOST_TICKS)
+}
+
+/// One, two or five times a power of ten, near `about` and not above it by rounding's leave.
+fn nice_step(about: f64) -> f64 {
+    /// No double takes more divisions or multiplications by ten.
+    const MOST_POWERS: usize = 400;
+    let (mut digit, mut down, mut up) = (about, 0, 0);
+    while digit > 10.0 && down < MOST_POWERS {
+        digit /= 10.0;
+        down += 1;
+    }
+    while digit < 1.0 && up < MOST_POWERS {
+        digit *= 10.0;
+        up += 1;
+    }
+    let mut step = match digit {
+        _ if digit > 4.0 => 5.0,
+        _ if digit > 1.0 => 2.0,
+        _ => 1.0,
+    };
+    // One power at a time, as GHC's tool does: the last digits depend on it.
+    (0..down).for_each(|_| step *= 10.0);
+    (0..up).for_each(|_| step /= 10.0);
+    step
+}
+
+/// A whole number in groups of three. Negative ones, which only an overflow makes, are printed like GHC's
+/// tool: the low 32 bits without groups.
+fn with_commas(number: i64) -> String {
+    if number < 1000 {
+        return (number as i32).to_string();
+    }
+    format!("{},{:03}", with_commas(number / 1000), number % 1000)
+}
+
+fn key(bands: usize, graph_height: f64, place: KeyPlace) -> Vec<Vec<KeyEntry>> {
+    let spread = graph_height / (bands as f64 + 1.0);
+    match place {
+        KeyPlace::Nowhere => Vec::new(),
+        KeyPlace::OnGraph => vec![key_page(0..bands, GRAPH_PT.1, spread)],
+        KeyPlace::OwnPages if bands <= KEY_PAGE_BANDS => vec![key_page(0..bands, 0.0, spread)],
+        KeyPlace::OwnPages => (0..bands)
+            .step_by(KEY_PAGE_BANDS)
+            .map(|first| first..bands.min(first + KEY_PAGE_BANDS))
+            .map(|page| key_page(page, 0.0, graph_height / KEY_PAGE_BANDS as f64))
+            .collect(),
+    }
+}
+
+fn key_page(bands: std::ops::Range<usize>, foot: f64, spread: f64) -> Vec<KeyEntry> {
+    let mut y = foot;
+    let mut entry = |band| {
+        y += spread;
+        KeyEntry { band, y }
+    };
+    bands.map(&mut entry).collect()
+}
+
+/// Where key texts begin, right of [`Page::key_x`].
+pub const KEY_TEXT_X_PT: f64 = KEY_TEXT_PT;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_one_two_or_five_times_a_power_of_ten() {
+        for (about, step) in [
+            (1.0, 1.0),
+            (1.1, 2.0),
+            (4.0, 2.0),
+            (4.1, 5.0),
+            (10.0, 5.0),
+            (11.0, 20.0),
+            (1e6, 5e5),
+        ] {
+            assert_eq!(nice_step(about), step, "{about}");
+        }
+        assert_eq!(nice_step(0.03), 0.02);
+        assert!(nice_step(0.0) >= 0.0 && nice_step(f64::MAX).is_finite());
+    }
+
+    #[test]
+    fn numbers_are_grouped_by_three() {
+        let groups = [
+            (0, "0"),
+            (999, "999"),
+            (1000, "1,000"),
+            (12_034_005, "12,034,005"),
+        ];
+        for (number, text) in groups.into_iter().chain([(-5, "-5"), (i64::MIN, "0")]) {
+            assert_eq!(with_commas(number), text);
+        }
+    }
+}
