@@ -270,16 +270,7 @@ impl Report {
         let inherited = inherited(&nodes);
         let kept = kept(&nodes, self.level);
         let rows = printing_order(&nodes, &kept, &names);
-        self.write_tree(
-            &Tree {
-                nodes,
-                inherited,
-                rows,
-            },
-            &names,
-            totals,
-            out,
-        )
+        self.write_tree(&Tree { nodes, inherited, rows }, &names, totals, out)
     }
 
     /// The lines above the tables.
@@ -320,10 +311,7 @@ impl Report {
                 centre: stack.centre.min(self.centres.len()),
                 parent,
                 entries: stack.entries,
-                own: Cost {
-                    ticks: stack.ticks.into(),
-                    bytes: stack.bytes.into(),
-                },
+                own: Cost { ticks: stack.ticks.into(), bytes: stack.bytes.into() },
                 hidden: stack.hidden && parent.is_some() && self.level < Level::All,
             }
         };
@@ -332,11 +320,8 @@ impl Report {
 
     /// The printed names, by centre index; with one more at the end if a stack refers past the last centre.
     fn names(&self, nodes: &[Node]) -> Vec<Name> {
-        let mut names: Vec<Name> = self
-            .centres
-            .iter()
-            .map(|centre| Name::new(&centre.label, &centre.module, &centre.src))
-            .collect();
+        let mut names: Vec<Name> =
+            self.centres.iter().map(|centre| Name::new(&centre.label, &centre.module, &centre.src)).collect();
         if nodes.iter().any(|node| node.centre == names.len()) {
             names.push(match self.stacks.is_empty() {
                 true => Name::new("MAIN", "MAIN", "<built-in>"),
@@ -359,11 +344,7 @@ impl Report {
             .collect();
         rows.sort_by_key(|row| Reverse(row.own.ticks));
         if rows.iter().all(|row| row.hidden) {
-            rows.extend(
-                all.iter()
-                    .filter(|row| row.used && !row.hidden)
-                    .max_by_key(|row| row.own),
-            );
+            rows.extend(all.iter().filter(|row| row.used && !row.hidden).max_by_key(|row| row.own));
         }
         rows
     }
@@ -376,9 +357,7 @@ impl Report {
         out: &mut impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
         let mut columns = Columns::new();
-        candidates
-            .iter()
-            .for_each(|row| columns.fit_name(0, &names[row.centre]));
+        candidates.iter().for_each(|row| columns.fit_name(0, &names[row.centre]));
         let shown: Vec<&TopRow> = candidates.iter().filter(|row| !row.hidden).collect();
         if !self.ghc_exact {
             shown.iter().for_each(|row| columns.fit_cost(row.own));
@@ -412,26 +391,14 @@ impl Report {
         out(&self.tree_head(&columns))?;
         let mut line = String::new();
         for &Row { stack, depth } in &tree.rows {
-            let Node {
-                id,
-                entries,
-                own,
-                centre,
-                hidden,
-                ..
-            } = tree.nodes[stack];
+            let Node { id, entries, own, centre, hidden, .. } = tree.nodes[stack];
             if hidden {
                 continue;
             }
             let all = tree.inherited[stack];
             line.clear();
             columns.push_names(&mut line, depth, &names[centre].cells());
-            push!(
-                line,
-                " {id:>w$} {entries:>e$}",
-                w = columns.id,
-                e = columns.entries
-            );
+            push!(line, " {id:>w$} {entries:>e$}", w = columns.id, e = columns.entries);
             for (cost, gap) in [(own, "  "), (all, "   ")] {
                 push!(line, "{gap}{:5.1}", percent(cost.ticks, totals.ticks));
                 push!(line, "  {:5.1}", percent(cost.bytes, totals.bytes));
@@ -462,43 +429,18 @@ impl Report {
     fn tree_head(&self, columns: &Columns) -> String {
         let (mut line, e) = (String::new(), columns.entries);
         columns.push_names(&mut line, 0, &[("", 0); 3]);
-        push!(
-            line,
-            " {:w$} {:>e$}  {:>12}   {:>12}\n",
-            "",
-            "",
-            "individual",
-            "inherited",
-            w = columns.id
-        );
+        push!(line, " {:w$} {:>e$}  {:>12}   {:>12}\n", "", "", "individual", "inherited", w = columns.id);
         columns.push_names(&mut line, 0, &HEAD);
-        push!(
-            line,
-            " {:w$} {:>e$}  %time %alloc   %time %alloc",
-            "no.",
-            "entries",
-            w = columns.id
-        );
+        push!(line, " {:w$} {:>e$}  %time %alloc   %time %alloc", "no.", "entries", w = columns.id);
         self.push_cost(&mut line, columns, "ticks", "bytes");
         line.push_str("\n\n");
         line
     }
 
     /// The two columns that only the higher levels have.
-    fn push_cost<T: std::fmt::Display>(
-        &self,
-        line: &mut String,
-        columns: &Columns,
-        ticks: T,
-        bytes: T,
-    ) {
+    fn push_cost<T: std::fmt::Display>(&self, line: &mut String, columns: &Columns, ticks: T, bytes: T) {
         if self.level >= Level::Detailed {
-            push!(
-                line,
-                "  {ticks:>t$} {bytes:>b$}",
-                t = columns.ticks,
-                b = columns.bytes
-            );
+            push!(line, "  {ticks:>t$} {bytes:>b$}", t = columns.ticks, b = columns.bytes);
         }
     }
 }
@@ -563,9 +505,7 @@ impl Name {
     }
 
     fn cells(&self) -> [(&str, usize); 3] {
-        self.0
-            .each_ref()
-            .map(|(text, chars)| (text.as_str(), *chars))
+        self.0.each_ref().map(|(text, chars)| (text.as_str(), *chars))
     }
 }
 
@@ -584,13 +524,7 @@ struct Columns {
 impl Columns {
     /// The smallest widths, GHC's.
     fn new() -> Columns {
-        Columns {
-            names: HEAD.map(|(_, chars)| chars),
-            id: 3,
-            entries: 11,
-            ticks: 5,
-            bytes: 9,
-        }
+        Columns { names: HEAD.map(|(_, chars)| chars), id: 3, entries: 11, ticks: 5, bytes: 9 }
     }
 
     fn fit_name(&mut self, depth: usize, name: &Name) {
@@ -629,31 +563,18 @@ fn push_blanks(line: &mut String, mut count: usize) {
 
 fn totals(nodes: &[Node]) -> Cost {
     let mut totals = Cost::default();
-    nodes
-        .iter()
-        .filter(|node| !node.hidden)
-        .for_each(|node| totals += node.own);
+    nodes.iter().filter(|node| !node.hidden).for_each(|node| totals += node.own);
     totals
 }
 
 /// The costs of every centre, by its index.
 fn per_centre(nodes: &[Node], centres: usize) -> Vec<TopRow> {
-    let unused = |centre| TopRow {
-        centre,
-        own: Cost::default(),
-        hidden: false,
-        used: false,
-    };
+    let unused = |centre| TopRow { centre, own: Cost::default(), hidden: false, used: false };
     let mut rows: Vec<TopRow> = (0..centres).map(unused).collect();
     for node in nodes {
         let row = &mut rows[node.centre];
         if !row.used || (row.hidden && !node.hidden) {
-            *row = TopRow {
-                own: Cost::default(),
-                hidden: node.hidden,
-                used: true,
-                ..*row
-            };
+            *row = TopRow { own: Cost::default(), hidden: node.hidden, used: true, ..*row };
         }
         if row.hidden == node.hidden {
             row.own += node.own;
@@ -696,33 +617,18 @@ fn printing_order(nodes: &[Node], kept: &[bool], names: &[Name]) -> Vec<Row> {
     let mut siblings: Vec<usize> = (0..nodes.len()).filter(|&stack| kept[stack]).collect();
     siblings.sort_by_key(|&stack| {
         let node = &nodes[stack];
-        (
-            Reverse(node.entries),
-            names[node.centre].label(),
-            Reverse(node.id),
-            Reverse(stack),
-        )
+        (Reverse(node.entries), names[node.centre].label(), Reverse(node.id), Reverse(stack))
     });
     let (mut roots, mut children) = (Vec::new(), vec![Vec::new(); nodes.len()]);
     // Last sibling first, because the pending rows are taken from the end.
     for &stack in siblings.iter().rev() {
-        nodes[stack]
-            .parent
-            .map_or(&mut roots, |parent| &mut children[parent])
-            .push(stack);
+        nodes[stack].parent.map_or(&mut roots, |parent| &mut children[parent]).push(stack);
     }
     let mut rows = Vec::with_capacity(siblings.len());
-    let mut pending: Vec<Row> = roots
-        .into_iter()
-        .map(|stack| Row { stack, depth: 0 })
-        .collect();
+    let mut pending: Vec<Row> = roots.into_iter().map(|stack| Row { stack, depth: 0 }).collect();
     while let Some(row) = pending.pop() {
         let depth = row.depth + usize::from(!nodes[row.stack].hidden);
-        pending.extend(
-            children[row.stack]
-                .iter()
-                .map(|&stack| Row { stack, depth }),
-        );
+        pending.extend(children[row.stack].iter().map(|&stack| Row { stack, depth }));
         rows.push(row);
     }
     rows
@@ -730,20 +636,12 @@ fn printing_order(nodes: &[Node], kept: &[bool], names: &[Name]) -> Vec<Row> {
 
 /// `part` in percent of `whole`; nothing of nothing is 0.
 fn percent(part: u128, whole: u128) -> f64 {
-    if whole == 0 {
-        0.0
-    } else {
-        part as f64 / whole as f64 * 100.0
-    }
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 * 100.0 }
 }
 
 /// The same in single precision, as in GHC's first table; the last digit printed may differ.
 fn percent_single(part: u128, whole: u128) -> f32 {
-    if whole == 0 {
-        0.0
-    } else {
-        part as f32 / whole as f32 * 100.0
-    }
+    if whole == 0 { 0.0 } else { part as f32 / whole as f32 * 100.0 }
 }
 
 /// Number of decimal digits.
@@ -780,9 +678,7 @@ fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {
         if c.is_control() {
-            c.encode_utf8(&mut [0; 4])
-                .bytes()
-                .for_each(|byte| push!(line, "^{byte:02X}"));
+            c.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| push!(line, "^{byte:02X}"));
         } else {
             line.push(c);
         }

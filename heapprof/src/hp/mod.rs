@@ -56,15 +56,8 @@ pub use writer::{MAX_TIME_S, Writer, push_header, push_mark, push_sample};
 
 /// The seven words of the format. No band can have one of them as its name;
 /// [`escape_label`] turns them into something else.
-pub const KEYWORDS: [&str; 7] = [
-    "JOB",
-    "DATE",
-    "SAMPLE_UNIT",
-    "VALUE_UNIT",
-    "MARK",
-    "BEGIN_SAMPLE",
-    "END_SAMPLE",
-];
+pub const KEYWORDS: [&str; 7] =
+    ["JOB", "DATE", "SAMPLE_UNIT", "VALUE_UNIT", "MARK", "BEGIN_SAMPLE", "END_SAMPLE"];
 
 /// The four strings at the head of a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

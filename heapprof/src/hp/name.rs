@@ -129,11 +129,7 @@ pub fn stack_name<'a>(
 
 /// `prefix` and as much of `labels` as has room in `limit`, in the unit of `measure`.
 fn fit(prefix: &str, labels: &[Cow<str>], limit: usize, measure: fn(&str) -> usize) -> String {
-    let whole = labels
-        .iter()
-        .map(|label| measure(label) + 1)
-        .sum::<usize>()
-        .saturating_sub(1);
+    let whole = labels.iter().map(|label| measure(label) + 1).sum::<usize>().saturating_sub(1);
     let room = limit.saturating_sub(measure(prefix));
     let path = match labels {
         _ if whole <= room => labels.join("/"),
@@ -175,10 +171,7 @@ fn fit_middle(
         }
     }
     let near = std::iter::once(leaf).chain(middle[..front].iter().map(AsRef::as_ref));
-    let far = middle[back..]
-        .iter()
-        .map(AsRef::as_ref)
-        .chain(std::iter::once(root));
+    let far = middle[back..].iter().map(AsRef::as_ref).chain(std::iter::once(root));
     let omitted = (front < back).then_some(OMITTED);
     near.chain(omitted).chain(far).collect::<Vec<_>>().join("/")
 }
@@ -214,11 +207,7 @@ pub(super) fn shorten(label: &str, room: usize, measure: fn(&str) -> usize) -> S
     };
     let head = kept(&mut units.iter().copied(), room - room / 2);
     let tail = kept(&mut units.iter().rev().copied(), room / 2);
-    format!(
-        "{}{OMITTED}{}",
-        &label[..head],
-        &label[label.len() - tail..]
-    )
+    format!("{}{OMITTED}{}", &label[..head], &label[label.len() - tail..])
 }
 
 /// The characters of an escaped label, an escape counting as one.
@@ -242,10 +231,7 @@ mod tests {
         let labels = ["leaf", "b", "c", "d", "root"];
         assert_eq!(stack_name(1, labels, 17), "(1)leaf/.../root");
         assert_eq!(stack_name(1, labels, 18), "(1)leaf/b/c/d/root");
-        assert_eq!(
-            stack_name(1, ["leaf", "bb", "cc", "dd", "root"], 19),
-            "(1)leaf/bb/.../root"
-        );
+        assert_eq!(stack_name(1, ["leaf", "bb", "cc", "dd", "root"], 19), "(1)leaf/bb/.../root");
     }
 
     #[test]
@@ -260,18 +246,9 @@ mod tests {
     #[test]
     fn no_name_is_longer_than_readers_take() {
         let long = "ü".repeat(9_000);
-        for labels in [
-            vec![&*long],
-            vec![&*long, &*long],
-            vec!["x"; 9_000],
-            vec![&*long; 3],
-        ] {
+        for labels in [vec![&*long], vec![&*long, &*long], vec!["x"; 9_000], vec![&*long; 3]] {
             let name = stack_name(u32::MAX, labels, usize::MAX);
-            assert!(
-                name.len() <= MAX_NAME_BYTES && name.len() > MAX_NAME_BYTES - 20,
-                "{}",
-                name.len()
-            );
+            assert!(name.len() <= MAX_NAME_BYTES && name.len() > MAX_NAME_BYTES - 20, "{}", name.len());
         }
     }
 }

@@ -40,9 +40,7 @@ pub struct Band {
 impl Band {
     /// The value in a sample, from 0; zero where the sample does not name the band.
     pub fn value(&self, sample: usize) -> u64 {
-        let at = self
-            .points
-            .binary_search_by_key(&sample, |&(sample, _)| sample);
+        let at = self.points.binary_search_by_key(&sample, |&(sample, _)| sample);
         at.map_or(0, |at| self.points[at].1)
     }
 
@@ -81,10 +79,7 @@ pub fn read(source: impl Read) -> Result<Profile, Error> {
             Event::BeginSample(_) => {}
             Event::Row { name, value } => {
                 let at = by_name.get(name).copied().unwrap_or_else(|| {
-                    profile.bands.push(Band {
-                        name: name.to_vec(),
-                        points: Vec::new(),
-                    });
+                    profile.bands.push(Band { name: name.to_vec(), points: Vec::new() });
                     by_name.insert(name.to_vec(), profile.bands.len() - 1);
                     profile.bands.len() - 1
                 });
@@ -96,10 +91,7 @@ pub fn read(source: impl Read) -> Result<Profile, Error> {
         }
     }
     let samples = profile.times_s.len();
-    profile
-        .bands
-        .iter_mut()
-        .for_each(|band| band.drop_from(samples));
+    profile.bands.iter_mut().for_each(|band| band.drop_from(samples));
     profile.bands.retain(|band| !band.points.is_empty());
     Ok(profile)
 }

@@ -75,10 +75,7 @@ impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Cut { line, samples } = self;
         let s = if *samples == 1 { "" } else { "s" };
-        write!(
-            f,
-            "line {line}: the profile is cut off here; kept the {samples} complete sample{s} before it"
-        )
+        write!(f, "line {line}: the profile is cut off here; kept the {samples} complete sample{s} before it")
     }
 }
 
@@ -233,10 +230,9 @@ impl<R: Read> Reader<R> {
         Ok(Some(match item {
             Item::Header(field) => Event::Header(field, &self.text),
             Item::Begin(time_s) => Event::BeginSample(time_s),
-            Item::Row { name_bytes, value } => Event::Row {
-                name: &self.buffer[self.item..self.item + name_bytes],
-                value,
-            },
+            Item::Row { name_bytes, value } => {
+                Event::Row { name: &self.buffer[self.item..self.item + name_bytes], value }
+            }
             Item::End(time_s) => Event::EndSample(time_s),
             Item::Mark(time_s) => Event::Mark(time_s),
             Item::Cut(cut) => Event::Cut(cut),
@@ -352,10 +348,7 @@ impl<R: Read> Reader<R> {
         self.state.ended = true;
         self.at = self.buffer.len();
         let line = self.state.open_line.unwrap_or(self.item_line);
-        Item::Cut(Cut {
-            line,
-            samples: self.state.samples,
-        })
+        Item::Cut(Cut { line, samples: self.state.samples })
     }
 
     fn operand(&mut self) -> Result<Operand, Error> {
@@ -387,19 +380,13 @@ impl<R: Read> Reader<R> {
     fn take_number(&mut self) -> Result<Operand, Error> {
         while self.buffer.len() - self.at < NUMBER_BYTES && self.fill()? {}
         let number = &self.buffer[self.at..self.buffer.len().min(self.at + NUMBER_BYTES)];
-        let digits = number
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
+        let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if number.get(digits) != Some(&b'.') {
             let value = whole(&number[..digits]);
             self.at += digits;
             return Ok(Operand::Whole(value));
         }
-        let fraction = number[digits + 1..]
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
+        let fraction = number[digits + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let text = str::from_utf8(&number[..digits + 1 + fraction]).unwrap_or_default();
         // What follows a second dot belongs to the number but says nothing.
         let ignored = number[digits + 1 + fraction..]
@@ -478,12 +465,8 @@ impl<R: Read> Reader<R> {
         let held = self.buffer.len();
         self.buffer.resize(held + CHUNK_BYTES, 0);
         let read = read_some(&mut self.source, &mut self.buffer[held..]);
-        self.buffer
-            .truncate(held + read.as_ref().map_or(0, |&bytes| bytes));
-        let bytes = read.map_err(|error| Error {
-            line: self.line,
-            cause: Cause::Io(error),
-        })?;
+        self.buffer.truncate(held + read.as_ref().map_or(0, |&bytes| bytes));
+        let bytes = read.map_err(|error| Error { line: self.line, cause: Cause::Io(error) })?;
         self.drained = bytes == 0;
         Ok(bytes > 0)
     }
@@ -492,24 +475,14 @@ impl<R: Read> Reader<R> {
     #[cold]
     fn unexpected(&self, expected: &str) -> Error {
         let rest = &self.buffer[self.item + self.token.0..];
-        let end = rest
-            .iter()
-            .position(|&byte| is_space(byte))
-            .unwrap_or(rest.len());
-        let read = if rest.is_empty() {
-            "the end of the file".into()
-        } else {
-            quoted(&rest[..end])
-        };
+        let end = rest.iter().position(|&byte| is_space(byte)).unwrap_or(rest.len());
+        let read = if rest.is_empty() { "the end of the file".into() } else { quoted(&rest[..end]) };
         self.syntax(read, expected.into())
     }
 
     #[cold]
     fn syntax(&self, read: String, expected: String) -> Error {
-        Error {
-            line: self.token.1,
-            cause: Cause::Syntax { read, expected },
-        }
+        Error { line: self.token.1, cause: Cause::Syntax { read, expected } }
     }
 }
 
@@ -526,23 +499,15 @@ fn read_some(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
 fn whole(digits: &[u8]) -> u128 {
     // 19 digits fit a u64, whose arithmetic is much faster.
     let (head, tail) = digits.split_at(digits.len().min(19));
-    let short = head
-        .iter()
-        .fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
-    tail.iter().fold(u128::from(short), |value, digit| {
-        value * 10 + u128::from(digit - b'0')
-    })
+    let short = head.iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
+    tail.iter().fold(u128::from(short), |value, digit| value * 10 + u128::from(digit - b'0'))
 }
 
 /// A token for an error message: in quotes, printable, at most 40 characters.
 fn quoted(token: &[u8]) -> String {
     const SHOWN: usize = 40;
     let text = String::from_utf8_lossy(&token[..token.len().min(SHOWN * 4)]);
-    let mut shown: String = text
-        .chars()
-        .take(SHOWN)
-        .flat_map(char::escape_debug)
-        .collect();
+    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
     if text.chars().count() > SHOWN {
         shown.push_str("...");
     }

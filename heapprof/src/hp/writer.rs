@@ -18,12 +18,7 @@ pub const MAX_TIME_S: f64 = 1e12;
 /// assert!(text.starts_with(b"JOB \"say \"\"hi\"\"\"\nDATE \"\"\n"));
 /// ```
 pub fn push_header(out: &mut Vec<u8>, header: &Header) {
-    let Header {
-        job,
-        date,
-        sample_unit,
-        value_unit,
-    } = header;
+    let Header { job, date, sample_unit, value_unit } = header;
     for (keyword, text) in KEYWORDS.iter().zip([job, date, sample_unit, value_unit]) {
         out.extend_from_slice(keyword.as_bytes());
         out.extend_from_slice(b" \"");
@@ -50,11 +45,7 @@ pub fn push_header(out: &mut Vec<u8>, header: &Header) {
 /// push_sample(&mut text, 1.25, [("(1)main", 96), ("(2)idle", 0)]);
 /// assert_eq!(text, b"BEGIN_SAMPLE 1.250000\n(1)main\t96\nEND_SAMPLE 1.250000\n");
 /// ```
-pub fn push_sample<'a>(
-    out: &mut Vec<u8>,
-    time_s: f64,
-    rows: impl IntoIterator<Item = (&'a str, u64)>,
-) {
+pub fn push_sample<'a>(out: &mut Vec<u8>, time_s: f64, rows: impl IntoIterator<Item = (&'a str, u64)>) {
     push_line(out, "BEGIN_SAMPLE ", time_s);
     for (name, value) in rows {
         if value != 0 {
@@ -93,11 +84,7 @@ fn push_name(out: &mut Vec<u8>, name: &str) {
     if taken_whole && name.len() <= MAX_NAME_BYTES {
         return out.extend_from_slice(name.as_bytes());
     }
-    let word = if taken_whole {
-        name.into()
-    } else {
-        escape_label(name)
-    };
+    let word = if taken_whole { name.into() } else { escape_label(name) };
     out.extend_from_slice(shorten(&word, MAX_NAME_BYTES, str::len).as_bytes());
 }
 
@@ -136,11 +123,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// What the sink reports.
     pub fn new(sink: W, header: &Header) -> io::Result<Self> {
-        let mut writer = Writer {
-            sink,
-            buffer: Vec::new(),
-            last_us: None,
-        };
+        let mut writer = Writer { sink, buffer: Vec::new(), last_us: None };
         push_header(&mut writer.buffer, header);
         writer.hand_over()?;
         Ok(writer)
@@ -203,9 +186,7 @@ impl<W: Write> Writer<W> {
 /// The microseconds that `{:.6}` prints for `time_s`. Taken from the text, so that both round alike.
 fn written_us(time_s: f64) -> io::Result<u64> {
     if !(0.0..=MAX_TIME_S).contains(&time_s) {
-        return Err(refused(format!(
-            "read time {time_s}, expected 0 to {MAX_TIME_S} seconds"
-        )));
+        return Err(refused(format!("read time {time_s}, expected 0 to {MAX_TIME_S} seconds")));
     }
     let digits = format!("{time_s:.6}").replace(['.', '-'], "");
     digits.parse().map_err(io::Error::other)

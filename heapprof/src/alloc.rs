@@ -1,0 +1,370 @@
+//! The allocator that programs install: the four `GlobalAlloc` methods over an inner allocator.
+//!
+//! Hot path: the thread's shard, the inner call, two counters, four bytes of tag. Everything else
+//! (a process that does not tag, a thread's first block, a process that is armed, over-aligned
+//! blocks, samples on the allocating thread) is in the cold functions below, called as tail calls so
+//! that the hot path saves no registers for them.
+//!
+//! Invariant: nothing here allocates from the global allocator, locks, formats, panics or unwinds.
+//!
+//! # Whose band a reallocated block is
+//!
+//! Growing moves a block to the stack that grows it, whole; shrinking leaves it where it is. A band
+//! answers "who asked for the memory held now": a table set up small at the start and grown by the
+//! request handler is the handler's, and a leak shows under the code that keeps growing it. Growth
+//! under the same stack counts the added bytes and no new block; growth under another stack counts
+//! one block freed from the old band and one allocated in the new.
+
+use std::alloc::{GlobalAlloc, Layout};
+
+use crate::ccs;
+use crate::mode::{self, Mode};
+use crate::shard::{Figure, Shard, Tag};
+use crate::tag;
+use crate::thread::{self, Seat};
+
+/// The allocator under [`HeapProf::new`]: jemalloc with the feature `jemalloc`, else the system's.
+#[cfg(feature = "jemalloc")]
+pub type DefaultAllocator = tikv_jemallocator::Jemalloc;
+/// The allocator under [`HeapProf::new`]: jemalloc with the feature `jemalloc`, else the system's.
+#[cfg(not(feature = "jemalloc"))]
+pub type DefaultAllocator = std::alloc::System;
+
+/// The profiling allocator, to be installed by the program (never by a library).
+///
+/// Every live block carries the stack of cost centres under which it was allocated, or last grown,
+/// for as long as it lives, whichever thread frees it. Without a request for a profile, in the
+/// environment, in `heapprof.toml` or by [`HeapProf::armed`], blocks go straight to the inner
+/// allocator.
+///
+/// ```
+/// #[global_allocator]
+/// static ALLOC: heapprof::HeapProf = heapprof::HeapProf::new().armed();
+///
+/// let profile = heapprof::Profiler::builder().output("target/doc-example").start().unwrap();
+/// let block = {
+///     let _parse = heapprof::cost_centre!("parse");
+///     vec![0u8; 1000]
+/// };
+/// let held: u64 = heapprof::stacks().iter().filter(|s| s.centre() == "parse").map(|s| s.live_bytes).sum();
+/// assert_eq!(held, 1000);
+/// drop(block);
+/// profile.stop().unwrap();
+/// ```
+#[derive(Debug)]
+pub struct HeapProf<A = DefaultAllocator> {
+    inner: A,
+    armed: bool,
+}
+
+impl HeapProf {
+    /// The profiling allocator over [`DefaultAllocator`].
+    pub const fn new() -> Self {
+        #[cfg(feature = "jemalloc")]
+        return Self::with(tikv_jemallocator::Jemalloc);
+        #[cfg(not(feature = "jemalloc"))]
+        return Self::with(std::alloc::System);
+    }
+}
+
+impl Default for HeapProf {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<A> HeapProf<A> {
+    /// The profiling allocator over any other, for instance `HeapProf::with(std::alloc::System)`.
+    pub const fn with(inner: A) -> Self {
+        Self { inner, armed: false }
+    }
+
+    /// Tags blocks in every run, so that the program may start a profile later by
+    /// [`crate::Profiler`]. Blocks allocated before that form the band `BEFORE_PROFILE`.
+    #[must_use = "arms the allocator that is returned"]
+    pub const fn armed(mut self) -> Self {
+        self.armed = true;
+        self
+    }
+}
+
+// SAFETY: every method passes on to the inner allocator with a layout that holds the program's block
+// and the tag, and translates addresses both ways by `tag`; a block is always translated with the
+// layout it was made with, because the caller gives that same layout, and because whether the
+// process tags is decided before the first block and never changes. Nothing unwinds.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
+    #[inline]
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        match thread::hot() {
+            // SAFETY: the caller's layout has a non-zero size.
+            Some(shard) if tag::is_headed(layout) => unsafe { self.tagged(layout, shard, A::alloc) },
+            // SAFETY: as above.
+            _ => unsafe { self.cold_alloc(layout) },
+        }
+    }
+
+    #[inline]
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        match thread::hot() {
+            // SAFETY: the caller's block is live and of this layout; the process tags.
+            Some(shard) if tag::is_headed(layout) => unsafe { self.untagged(block, layout, shard) },
+            // SAFETY: as above.
+            _ => unsafe { self.cold_dealloc(block, layout) },
+        }
+    }
+
+    #[inline]
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        match thread::hot() {
+            // SAFETY: the caller's layout has a non-zero size.
+            Some(shard) if tag::is_headed(layout) => unsafe { self.tagged(layout, shard, A::alloc_zeroed) },
+            // SAFETY: as above.
+            _ => unsafe { self.cold_alloc_zeroed(layout) },
+        }
+    }
+
+    #[inline]
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        match thread::hot() {
+            Some(shard) if tag::is_headed(layout) => {
+                // SAFETY: the caller's block is live and of this layout; the process tags.
+                let (moved, old) = unsafe { self.resized(block, layout, new_size) };
+                if !moved.is_null() {
+                    // SAFETY: `moved` is the block in its new size.
+                    unsafe { settle(moved, layout, new_size, old, shard) };
+                }
+                moved
+            }
+            // SAFETY: as above.
+            _ => unsafe { self.cold_realloc(block, layout, new_size) },
+        }
+    }
+}
+
+impl<A: GlobalAlloc> HeapProf<A> {
+    /// Allocates by `method` and counts the block under the thread's current stack.
+    ///
+    /// # Safety
+    /// As `GlobalAlloc::alloc`; the process tags.
+    #[inline(always)]
+    unsafe fn tagged(
+        &self,
+        layout: Layout,
+        shard: Shard,
+        method: unsafe fn(&A, Layout) -> *mut u8,
+    ) -> *mut u8 {
+        let stack = shard.current();
+        // SAFETY: the caller's promise.
+        let block = unsafe { self.tagged_as(layout, stack, method) };
+        if !block.is_null() {
+            shard.count_allocated(stack, layout.size());
+        }
+        block
+    }
+
+    /// Allocates by `method` and writes the tag; counts nothing.
+    ///
+    /// # Safety
+    /// As `GlobalAlloc::alloc`; the process tags.
+    #[inline(always)]
+    unsafe fn tagged_as(
+        &self,
+        layout: Layout,
+        stack: Tag,
+        method: unsafe fn(&A, Layout) -> *mut u8,
+    ) -> *mut u8 {
+        let Some(outer) = tag::outer(layout) else {
+            return std::ptr::null_mut();
+        };
+        // SAFETY: the outer layout has a non-zero size.
+        let outer = unsafe { method(&self.inner, outer) };
+        if outer.is_null() {
+            return outer;
+        }
+        // SAFETY: a fresh outer block of this layout.
+        unsafe {
+            let block = tag::block(outer, layout);
+            tag::write(block, layout, stack);
+            block
+        }
+    }
+
+    /// Counts a block as freed and gives it back.
+    ///
+    /// # Safety
+    /// As `GlobalAlloc::dealloc`; the process tags.
+    #[inline(always)]
+    unsafe fn untagged(&self, block: *mut u8, layout: Layout, shard: Shard) {
+        // SAFETY: the caller's block is live and tagged.
+        let stack = unsafe { tag::read(block, layout) };
+        shard.count_freed(stack, layout.size());
+        // SAFETY: the inner allocator's own block and layout.
+        unsafe { self.inner.dealloc(tag::unblock(block, layout), tag::outer_of_block(layout)) }
+    }
+
+    /// Resizes a block, keeps its tag, counts nothing. Returns the block (null: the old one stays
+    /// as it was) and its tag.
+    ///
+    /// # Safety
+    /// As `GlobalAlloc::realloc`; the process tags.
+    #[inline(always)]
+    unsafe fn resized(&self, block: *mut u8, layout: Layout, new_size: usize) -> (*mut u8, Tag) {
+        // SAFETY: the caller's block is live and tagged.
+        let stack = unsafe { tag::read(block, layout) };
+        // SAFETY: the caller promises that `new_size`, rounded up to the alignment, is in range.
+        let new = unsafe { Layout::from_size_align_unchecked(new_size, layout.align()) };
+        let Some(outer) = tag::outer(new) else {
+            return (std::ptr::null_mut(), stack);
+        };
+        // SAFETY: the inner allocator's own block and layout; the new size is in range.
+        let moved = unsafe {
+            self.inner.realloc(tag::unblock(block, layout), tag::outer_of_block(layout), outer.size())
+        };
+        if moved.is_null() {
+            return (moved, stack);
+        }
+        // SAFETY: `moved` is an outer block of the new layout.
+        (unsafe { tag::block(moved, new) }, stack)
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn cold_alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: passed on.
+        unsafe { self.cold_new(layout, A::alloc) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn cold_alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: passed on.
+        unsafe { self.cold_new(layout, A::alloc_zeroed) }
+    }
+
+    #[inline(always)]
+    unsafe fn cold_new(&self, layout: Layout, method: unsafe fn(&A, Layout) -> *mut u8) -> *mut u8 {
+        if self.is_off() {
+            // SAFETY: passed on; the process does not tag.
+            return unsafe { method(&self.inner, layout) };
+        }
+        crate::profiler::inline_tick(layout.size());
+        let seat = thread::seat();
+        let stack = stack_of_new_block(seat);
+        // SAFETY: passed on; the process tags.
+        let block = unsafe { self.tagged_as(layout, stack, method) };
+        if !block.is_null() {
+            add(seat, stack, Figure::Allocated, layout.size());
+            add(seat, stack, Figure::Allocations, 1);
+        }
+        block
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn cold_dealloc(&self, block: *mut u8, layout: Layout) {
+        if self.is_off() {
+            // SAFETY: passed on; the process does not tag.
+            return unsafe { self.inner.dealloc(block, layout) };
+        }
+        // SAFETY: the caller's block is live; the process tags.
+        let stack = unsafe { tag::read(block, layout) };
+        let seat = thread::seat();
+        add(seat, stack, Figure::Freed, layout.size());
+        add(seat, stack, Figure::Frees, 1);
+        // SAFETY: the inner allocator's own block and layout.
+        unsafe { self.inner.dealloc(tag::unblock(block, layout), tag::outer_of_block(layout)) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn cold_realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        if self.is_off() {
+            // SAFETY: passed on; the process does not tag.
+            return unsafe { self.inner.realloc(block, layout, new_size) };
+        }
+        crate::profiler::inline_tick(new_size);
+        // SAFETY: passed on; the process tags.
+        let (moved, old) = unsafe { self.resized(block, layout, new_size) };
+        if !moved.is_null() {
+            // SAFETY: `moved` is the block in its new size.
+            unsafe { settle_cold(moved, layout, new_size, old) };
+        }
+        moved
+    }
+
+    /// Whether this process leaves blocks untagged; decides it if nobody has.
+    #[inline(always)]
+    fn is_off(&self) -> bool {
+        match mode::mode() {
+            Mode::Off => true,
+            Mode::Armed | Mode::Started => false,
+            Mode::Undecided | Mode::Deciding => mode::decide(self.armed) == Mode::Off,
+        }
+    }
+}
+
+/// The band of a block that a thread in `seat` allocates.
+fn stack_of_new_block(seat: Seat) -> Tag {
+    match seat {
+        Seat::Shared(_, stack) => stack,
+        // Before the first start only the profiler's own blocks carry a stack.
+        Seat::Own(shard) if mode::mode() == Mode::Armed && shard.current() != Tag::of(ccs::HEAPPROF) => {
+            Tag::of(ccs::BEFORE)
+        }
+        Seat::Own(shard) => shard.current(),
+    }
+}
+
+/// Adds to a counter of the seat's shard.
+fn add(seat: Seat, stack: Tag, figure: Figure, amount: usize) {
+    let freed = matches!(figure, Figure::Freed | Figure::Frees);
+    match seat {
+        Seat::Own(shard) if freed => shard.counter(stack, figure).add_freed(amount as u64),
+        Seat::Own(shard) => shard.counter(stack, figure).add(amount as u64),
+        Seat::Shared(shard, _) => shard.counter(stack, figure).add_shared(amount as u64),
+    }
+}
+
+/// Counts a resized block: see the module's rule.
+///
+/// # Safety
+/// `block` is live, has been resized from `layout` to `new_size`, is headed, and carries `old`.
+#[inline(always)]
+unsafe fn settle(block: *mut u8, layout: Layout, new_size: usize, old: Tag, shard: Shard) {
+    let old_size = layout.size();
+    if new_size <= old_size {
+        shard.counter(old, Figure::Freed).add_freed((old_size - new_size) as u64);
+        return;
+    }
+    let stack = shard.current();
+    if stack == old {
+        shard.counter(old, Figure::Allocated).add((new_size - old_size) as u64);
+        return;
+    }
+    // SAFETY: a headed block's tag lies in front of it, whatever its size.
+    unsafe { tag::write(block, layout, stack) };
+    // Allocated first: a reader in between sees the block twice, never less than none.
+    shard.count_allocated(stack, new_size);
+    shard.count_freed(old, old_size);
+}
+
+/// The same for any block and seat.
+///
+/// # Safety
+/// `block` is live, has been resized from `layout` to `new_size`, and carried `old`.
+unsafe fn settle_cold(block: *mut u8, layout: Layout, new_size: usize, old: Tag) {
+    let (seat, old_size) = (thread::seat(), layout.size());
+    let stack = if new_size > old_size { stack_of_new_block(seat) } else { old };
+    // SAFETY: the layout that the block now has; a trailing tag has to move with the end.
+    unsafe { tag::write(block, Layout::from_size_align_unchecked(new_size, layout.align()), stack) };
+    if new_size <= old_size {
+        return add(seat, old, Figure::Freed, old_size - new_size);
+    }
+    if stack == old {
+        return add(seat, old, Figure::Allocated, new_size - old_size);
+    }
+    add(seat, stack, Figure::Allocated, new_size);
+    add(seat, stack, Figure::Allocations, 1);
+    add(seat, old, Figure::Freed, old_size);
+    add(seat, old, Figure::Frees, 1);
+}

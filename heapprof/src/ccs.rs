@@ -1,0 +1,262 @@
+//! Cost centres and cost-centre stacks, numbered; GHC's rule for pushing one on the other.
+//!
+//! A cost centre is a place in the program (a [`Site`]); a stack is a cost centre pushed on another
+//! stack, MAIN at the bottom. Following GHC (`enterFunCCS`, RECURSION_TRUNCATES), pushing a centre
+//! that is already on the stack truncates the stack to it, so no stack holds a centre twice and
+//! there are finitely many:
+//!
+//! ```text
+//! push(S, c) = S                      if c is the top of S
+//!            = the older stack        if c lies deeper in S
+//!            = the child of S under c otherwise
+//! MAIN: a, b, c, a  ─▶  MAIN/a, MAIN/a/b, MAIN/a/b/c, MAIN/a
+//! ```
+
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use crate::arcs::{Arcs, Row};
+use crate::os;
+use crate::scope::Site;
+use crate::shard::Tag;
+
+/// The root: what runs under no cost centre.
+pub(crate) const MAIN: u32 = 1;
+/// Where stacks beyond the limit fold, and blocks of threads for which there was no shard.
+pub(crate) const OTHER: u32 = 2;
+/// Blocks allocated while the process was armed and no profile had started.
+pub(crate) const BEFORE: u32 = 3;
+/// Blocks allocated by a thread that had already ended its Rust part.
+pub(crate) const EXIT: u32 = 4;
+/// The profiler's own blocks; never in the user's bands.
+pub(crate) const HEAPPROF: u32 = 5;
+/// The first stack of the program's own.
+pub(crate) const FIRST: u32 = 6;
+
+/// Built-in centres, whose numbers are those of their stacks.
+static BUILT_IN: [Site; FIRST as usize] = [
+    Site::built_in(""),
+    Site::built_in("MAIN"),
+    Site::built_in("OTHER"),
+    Site::built_in("BEFORE_PROFILE"),
+    Site::built_in("EXIT"),
+    Site::built_in("HEAPPROF"),
+];
+
+/// Centres there can be at most; pushing a later one gives OTHER.
+const CENTRES_MAX: usize = 1 << 16;
+
+/// The process's stacks: the tree, the centres by number, the CPU time by stack.
+pub(crate) struct Stacks {
+    rows: AtomicPtr<Row>,
+    slots: AtomicPtr<AtomicU32>,
+    /// CPU nanoseconds by stack number; added to by the ticker and by ending threads.
+    times: AtomicPtr<AtomicU64>,
+    centres: AtomicPtr<AtomicPtr<Site>>,
+    /// Rows mapped, fixed by `set_up`.
+    room: AtomicU32,
+    /// Stacks allowed: at most `room`.
+    limit: AtomicU32,
+    /// The next stack number.
+    next: AtomicU32,
+    /// The next centre number.
+    next_centre: AtomicU32,
+    /// Pushes that found no room; the reason for the note at the end.
+    folded: AtomicU64,
+}
+
+/// The process's stacks.
+pub(crate) static STACKS: Stacks = Stacks {
+    rows: AtomicPtr::new(std::ptr::null_mut()),
+    slots: AtomicPtr::new(std::ptr::null_mut()),
+    times: AtomicPtr::new(std::ptr::null_mut()),
+    centres: AtomicPtr::new(std::ptr::null_mut()),
+    room: AtomicU32::new(0),
+    limit: AtomicU32::new(0),
+    next: AtomicU32::new(FIRST),
+    next_centre: AtomicU32::new(FIRST),
+    folded: AtomicU64::new(0),
+};
+
+/// `len` zeroed values of an atomic type, or null.
+fn table<T>(len: usize) -> *mut T {
+    os::zeroed_pages(len * size_of::<T>()).map_or(std::ptr::null_mut(), |pages| pages.as_ptr().cast())
+}
+
+/// A table mapped by [`table`].
+///
+/// # Safety
+/// `start` is null or came from `table::<T>(n)` with `n >= len`, and zeroed `T` is valid.
+unsafe fn entries<T>(start: &AtomicPtr<T>, len: usize) -> &'static [T] {
+    let start = start.load(Ordering::Relaxed);
+    if start.is_null() {
+        return &[];
+    }
+    // SAFETY: the caller's promise; the pages are never unmapped.
+    unsafe { std::slice::from_raw_parts(start, len) }
+}
+
+impl Stacks {
+    /// Maps the tables for stacks below `stacks`. Called once, before any block is tagged; `false`
+    /// when there is no memory for it. The release of the mode publishes the addresses.
+    pub(crate) fn set_up(&self, stacks: u32) -> bool {
+        self.rows.store(table(stacks as usize), Ordering::Relaxed);
+        self.slots.store(table(Self::slot_count(stacks)), Ordering::Relaxed);
+        self.times.store(table(stacks as usize), Ordering::Relaxed);
+        self.centres.store(table(CENTRES_MAX), Ordering::Relaxed);
+        let tables = [
+            self.rows.load(Ordering::Relaxed).is_null(),
+            self.slots.load(Ordering::Relaxed).is_null(),
+            self.times.load(Ordering::Relaxed).is_null(),
+            self.centres.load(Ordering::Relaxed).is_null(),
+        ];
+        if tables.contains(&true) {
+            return false;
+        }
+        self.room.store(stacks, Ordering::Relaxed);
+        self.limit.store(stacks, Ordering::Relaxed);
+        for number in MAIN..FIRST {
+            let row = &self.arcs().rows[number as usize];
+            row.centre.store(number, Ordering::Relaxed);
+            row.parent.store(if number == MAIN { 0 } else { MAIN }, Ordering::Relaxed);
+            self.centres()[number as usize]
+                .store((&raw const BUILT_IN[number as usize]).cast_mut(), Ordering::Relaxed);
+        }
+        true
+    }
+
+    /// Twice the rows, as a power of two, so that probing is short and always finds a free slot.
+    fn slot_count(stacks: u32) -> usize {
+        (2 * stacks as usize).next_power_of_two()
+    }
+
+    /// Bytes of the tables that can have been touched, at most: rows and times fill from the front,
+    /// slots are scattered.
+    pub(crate) fn touched_bytes(&self) -> u64 {
+        let rows = u64::from(self.count()) * (size_of::<Row>() + size_of::<AtomicU64>()) as u64;
+        let slots = Self::slot_count(self.room.load(Ordering::Relaxed)) as u64 * 4;
+        rows + slots + u64::from(self.next_centre.load(Ordering::Relaxed)) * 8
+    }
+
+    fn arcs(&self) -> Arcs<'static> {
+        let room = self.room.load(Ordering::Relaxed);
+        // SAFETY: `set_up` made the tables with these lengths; zeroed atomics are valid.
+        let (rows, slots) =
+            unsafe { (entries(&self.rows, room as usize), entries(&self.slots, Self::slot_count(room))) };
+        let next: &'static AtomicU32 = &STACKS.next;
+        Arcs { rows, slots, next, limit: self.limit.load(Ordering::Relaxed) }
+    }
+
+    fn times(&self) -> &'static [AtomicU64] {
+        // SAFETY: as in `arcs`.
+        unsafe { entries(&self.times, self.room.load(Ordering::Relaxed) as usize) }
+    }
+
+    fn centres(&self) -> &'static [AtomicPtr<Site>] {
+        // SAFETY: as in `arcs`.
+        unsafe { entries(&self.centres, CENTRES_MAX) }
+    }
+
+    /// Sets how many stacks there may be from now on, built-in ones included; at most what the
+    /// tables have room for. Returns the limit in force.
+    pub(crate) fn limit_to(&self, stacks: u32) -> u32 {
+        let limit = stacks.min(self.room.load(Ordering::Relaxed));
+        self.limit.store(limit, Ordering::Relaxed);
+        limit
+    }
+
+    /// Stack numbers handed out so far are below this.
+    pub(crate) fn count(&self) -> u32 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// Pushes that had to fold into OTHER so far.
+    pub(crate) fn folded(&self) -> u64 {
+        self.folded.load(Ordering::Relaxed)
+    }
+
+    /// GHC's push: the stack that entering `site` under `stack` leads to.
+    pub(crate) fn push(&self, stack: u32, site: &'static Site) -> u32 {
+        let centre = self.centre_of(site);
+        if stack == OTHER || centre == OTHER {
+            return OTHER;
+        }
+        if let Some(older) = self.ancestors(stack).find(|&older| self.centre(older) == centre) {
+            return older;
+        }
+        self.arcs().child(stack, centre).unwrap_or_else(|| {
+            self.folded.fetch_add(1, Ordering::Relaxed);
+            OTHER
+        })
+    }
+
+    /// The number of a site's centre, given on first use; OTHER beyond the limit.
+    fn centre_of(&self, site: &'static Site) -> u32 {
+        // Acquire pairs with the Release below: the number is seen with its table entry.
+        let known = site.centre.load(Ordering::Acquire);
+        if known != 0 {
+            return known;
+        }
+        let fresh = self.next_centre.fetch_add(1, Ordering::Relaxed);
+        let Some(entry) = self.centres().get(fresh as usize) else {
+            self.next_centre.fetch_sub(1, Ordering::Relaxed);
+            self.folded.fetch_add(1, Ordering::Relaxed);
+            return OTHER;
+        };
+        entry.store(std::ptr::from_ref(site).cast_mut(), Ordering::Release);
+        // If another thread was first, its number stands and ours stays a hole.
+        match site.centre.compare_exchange(0, fresh, Ordering::Release, Ordering::Acquire) {
+            Ok(_) => fresh,
+            Err(first) => first,
+        }
+    }
+
+    /// The number of a stack's top centre.
+    pub(crate) fn centre(&self, stack: u32) -> u32 {
+        self.arcs().rows.get(stack as usize).map_or(0, |row| row.centre.load(Ordering::Relaxed))
+    }
+
+    /// A stack's parent; 0 above MAIN.
+    pub(crate) fn parent(&self, stack: u32) -> u32 {
+        self.arcs().rows.get(stack as usize).map_or(0, |row| row.parent.load(Ordering::Relaxed))
+    }
+
+    /// The site of a centre's number.
+    pub(crate) fn site(&self, centre: u32) -> Option<&'static Site> {
+        let site = self.centres().get(centre as usize)?.load(Ordering::Acquire);
+        // SAFETY: entries are null or the address of a `&'static Site`.
+        unsafe { site.as_ref() }
+    }
+
+    /// Every registered cost centre with its number, in order of registration; numbers that lost a
+    /// race for their site are left out.
+    pub(crate) fn sites(&self) -> impl Iterator<Item = (u32, &'static Site)> + use<'_> {
+        let numbers = MAIN..self.next_centre.load(Ordering::Relaxed);
+        numbers.filter_map(|number| Some((number, self.site(number)?))).filter(|&(number, site)| {
+            let registered = site.centre.load(Ordering::Relaxed);
+            number < FIRST || registered == number
+        })
+    }
+
+    /// The stack itself and what it was pushed on, down to MAIN.
+    pub(crate) fn ancestors(&self, stack: u32) -> impl Iterator<Item = u32> + use<'_> {
+        std::iter::successors((stack != 0).then_some(stack), |&stack| {
+            let parent = self.parent(stack);
+            (parent != 0).then_some(parent)
+        })
+    }
+
+    /// How CPU time is put on stacks: for [`crate::shard::Shard::time`].
+    pub(crate) fn attribute(&self) -> impl Fn(Tag, u64) + use<> {
+        let times = self.times();
+        move |tag, spent_ns| {
+            if let Some(time) = times.get(tag.stack() as usize) {
+                time.fetch_add(spent_ns, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// CPU nanoseconds attributed so far, by stack number, for stacks below `count`.
+    pub(crate) fn cpu_ns(&self, count: u32) -> Vec<u64> {
+        self.times().iter().take(count as usize).map(|time| time.load(Ordering::Relaxed)).collect()
+    }
+}

@@ -1,0 +1,88 @@
+//! What can go wrong for a caller of the profiler.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a profile could not be started, written or asked.
+///
+/// Its text is one line that names the file or the setting, what was found and what is accepted.
+#[derive(Debug)]
+pub struct Error(Box<Kind>);
+
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// A profile is running (or is just being started or stopped).
+    AlreadyRunning,
+    /// No profile is running.
+    NotRunning,
+    /// The process decided at its first block not to tag.
+    NotTagging,
+    /// A setting cannot be read.
+    Setting { from: String, value: String, accepted: &'static str },
+    /// A setting's name is not known.
+    UnknownSetting { from: String },
+    /// A file could not be made, written or renamed.
+    File { path: PathBuf, cause: io::Error },
+    /// A configuration file that is not TOML.
+    #[cfg(feature = "config")]
+    Config { cause: String },
+    /// The ticker thread could not be started.
+    NoThread,
+    /// This build or platform records nothing.
+    #[cfg_attr(
+        any(not(feature = "disabled"), target_os = "linux"),
+        allow(dead_code, reason = "the recording build never says so")
+    )]
+    Unsupported,
+}
+
+impl Error {
+    pub(crate) fn file(path: &Path, cause: io::Error) -> Self {
+        Kind::File { path: path.to_owned(), cause }.into()
+    }
+
+    pub(crate) fn is_not_running(&self) -> bool {
+        matches!(*self.0, Kind::NotRunning)
+    }
+
+    /// Whether the cause is a profile that is already running.
+    pub fn is_already_running(&self) -> bool {
+        matches!(*self.0, Kind::AlreadyRunning)
+    }
+}
+
+impl From<Kind> for Error {
+    #[cold]
+    fn from(kind: Kind) -> Self {
+        Self(Box::new(kind))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &*self.0 {
+            Kind::AlreadyRunning => f.write_str("a profile is already running"),
+            Kind::NotRunning => f.write_str("no profile is running"),
+            Kind::NotTagging => f.write_str(
+                "this process does not tag its blocks: set HEAPPROF=armed, or declare the allocator with .armed()",
+            ),
+            Kind::Setting { from, value, accepted } => write!(f, "{from}: read `{value}`, expected {accepted}"),
+            Kind::UnknownSetting { from } => write!(f, "{from}: no such setting"),
+            Kind::File { path, cause } => write!(f, "{}: {cause}", path.display()),
+            #[cfg(feature = "config")]
+            Kind::Config { cause } => write!(f, "heapprof.toml: {cause}"),
+            Kind::NoThread => f.write_str("the system has no thread for the profiler"),
+            Kind::Unsupported => f.write_str("heapprof records nothing in this build or on this platform"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &*self.0 {
+            Kind::File { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! Whether this process tags its blocks: decided once, before the first block, never changed.
+//!
+//! ```text
+//! Undecided ─▶ Off                      blocks go straight to the inner allocator
+//!          └─▶ Armed ─▶ Started         blocks are tagged; from the first start on, with their stacks
+//! ```
+//!
+//! Invariant: no block is handed out before the decision, so that every block of the process has a
+//! tag or none has.
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::{ccs, os, shard, thread};
+
+/// The state of the process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Mode {
+    /// Nobody has asked yet; a thread that finds this decides.
+    Undecided = 0,
+    /// Blocks are not tagged, for the life of the process.
+    Off,
+    /// Blocks are tagged as allocated before the profile.
+    Armed,
+    /// A profile has been started; blocks carry their stacks, also after it stops.
+    Started,
+    /// A thread is deciding: the others wait the few system calls that takes.
+    Deciding,
+}
+
+static MODE: AtomicU8 = AtomicU8::new(Mode::Undecided as u8);
+
+/// Stacks there can be when nobody asks for another number.
+pub(crate) const STACKS_DEFAULT: u32 = 1 << 16;
+/// The least and the greatest stack limit, built-in stacks included.
+pub(crate) const STACKS_RANGE: std::ops::RangeInclusive<u32> = 16..=1 << 20;
+
+/// The state, without deciding it.
+#[inline]
+pub(crate) fn mode() -> Mode {
+    // Acquire: pairs with the Release of `set`; whoever sees Armed sees the tables.
+    match MODE.load(Ordering::Acquire) {
+        0 => Mode::Undecided,
+        1 => Mode::Off,
+        2 => Mode::Armed,
+        3 => Mode::Started,
+        _ => Mode::Deciding,
+    }
+}
+
+fn set(mode: Mode) {
+    MODE.store(mode as u8, Ordering::Release);
+}
+
+/// Decides on first call, and returns [`Mode::Off`], [`Mode::Armed`] or [`Mode::Started`].
+///
+/// `by_program`: the program declares that it may start a profile later. Allocates nothing.
+pub(crate) fn decide(by_program: bool) -> Mode {
+    loop {
+        match mode() {
+            Mode::Undecided => {
+                let [from, to] = [Mode::Undecided as u8, Mode::Deciding as u8];
+                if MODE.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+                    let _errno = os::KeepErrno::new();
+                    let tagging = (by_program || asked()) && set_up();
+                    set(if tagging { Mode::Armed } else { Mode::Off });
+                }
+            }
+            Mode::Deciding => os::yield_now(),
+            decided => return decided,
+        }
+    }
+}
+
+/// Decides if the environment or the file ask for tagging; leaves it open to the program if not.
+pub(crate) fn decide_by_environment() -> Mode {
+    if mode() == Mode::Undecided && asked() { decide(false) } else { mode() }
+}
+
+/// Lets blocks carry their stacks from now on.
+pub(crate) fn start() {
+    set(Mode::Started);
+}
+
+/// What `HEAPPROF` says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Switch {
+    /// Profile from the start.
+    On,
+    /// Neither tag nor profile.
+    Off,
+    /// Tag, so that the program can start a profile.
+    Armed,
+}
+
+impl Switch {
+    /// What is accepted, for error lines.
+    pub(crate) const ACCEPTED: &'static str = "on, off or armed";
+
+    /// Reads a switch; `None` when it is none of the accepted words.
+    pub(crate) fn parse(text: &[u8]) -> Option<Self> {
+        match text {
+            b"1" | b"on" | b"true" | b"yes" => Some(Self::On),
+            b"0" | b"off" | b"false" | b"no" | b"" => Some(Self::Off),
+            b"armed" => Some(Self::Armed),
+            _ => None,
+        }
+    }
+}
+
+/// The name of the configuration file, looked for in the working folder.
+pub(crate) const CONFIG_FILE: &CStr = c"heapprof.toml";
+
+/// Whether the environment or a configuration file asks for tagged blocks.
+///
+/// A value that cannot be read asks for nothing: the program runs unprofiled, and the start-up hook
+/// says why.
+fn asked() -> bool {
+    if os::is_privileged() {
+        return false;
+    }
+    if let Some(value) = os::variable(c"HEAPPROF") {
+        return matches!(Switch::parse(value), Some(Switch::On | Switch::Armed));
+    }
+    if let Some(value) = os::variable(c"HEAPPROF_INTERVAL") {
+        return !value.is_empty();
+    }
+    cfg!(feature = "config") && os::is_readable(CONFIG_FILE)
+}
+
+/// Maps every table that the hook touches.
+fn set_up() -> bool {
+    let stacks = table_stacks();
+    shard::SHARDS.set_up(stacks) && ccs::STACKS.set_up(stacks) && thread::set_up()
+}
+
+/// Stacks that the tables have room for: a smaller limit may be set later, a greater one not.
+fn table_stacks() -> u32 {
+    let asked =
+        os::variable(c"HEAPPROF_STACKS").and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
+    asked.filter(|stacks| STACKS_RANGE.contains(stacks)).unwrap_or(STACKS_DEFAULT)
+}

@@ -1,0 +1,270 @@
+//! What the operating system is asked, in one place: pages, clocks, threads, exit and fork hooks,
+//! and the one way to speak to the user. Nothing here allocates from the global allocator unless it
+//! says so.
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr::NonNull;
+
+/// Zeroed, private, lazily backed pages that are never returned. `None` when the address space or
+/// the process's limits do not allow it.
+pub(crate) fn zeroed_pages(bytes: usize) -> Option<NonNull<u8>> {
+    #[cfg(miri)]
+    {
+        let layout = std::alloc::Layout::from_size_align(bytes, 4096).ok()?;
+        // SAFETY: the layout has a non-zero size.
+        NonNull::new(unsafe { std::alloc::System.alloc_zeroed(layout) })
+    }
+    #[cfg(not(miri))]
+    {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: a fresh anonymous mapping; no existing memory is touched.
+        let address = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, flags, -1, 0) };
+        if address == libc::MAP_FAILED { None } else { NonNull::new(address.cast()) }
+    }
+}
+#[cfg(miri)]
+use std::alloc::GlobalAlloc as _;
+
+/// Keeps the caller's `errno` over whatever runs until it is dropped.
+pub(crate) struct KeepErrno(c_int);
+
+impl KeepErrno {
+    pub(crate) fn new() -> Self {
+        // SAFETY: `__errno_location` returns this thread's valid errno cell.
+        Self(unsafe { *libc::__errno_location() })
+    }
+}
+
+impl Drop for KeepErrno {
+    fn drop(&mut self) {
+        // SAFETY: as above; the cell lives as long as the thread.
+        unsafe { *libc::__errno_location() = self.0 }
+    }
+}
+
+/// Whether the kernel marked the process as set-user-id or otherwise of raised privilege.
+pub(crate) fn is_privileged() -> bool {
+    // SAFETY: reads the auxiliary vector, no preconditions.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+/// The value of an environment variable, read without allocating.
+///
+/// The bytes stay valid until somebody changes the environment; copy or parse them at once.
+pub(crate) fn variable(name: &CStr) -> Option<&'static [u8]> {
+    // SAFETY: `name` ends with NUL; getenv has no other precondition but that nobody changes the
+    // environment meanwhile, which std's own `env::set_var` demands of its callers.
+    let value = unsafe { libc::getenv(name.as_ptr()) };
+    // SAFETY: a non-null result is a NUL-terminated string in the environment block.
+    (!value.is_null()).then(|| unsafe { CStr::from_ptr(value) }.to_bytes())
+}
+
+/// Whether a file of this name can be read from the working folder, without allocating.
+pub(crate) fn is_readable(path: &CStr) -> bool {
+    // SAFETY: `path` ends with NUL.
+    unsafe { libc::access(path.as_ptr(), libc::R_OK) == 0 }
+}
+
+/// This process's number.
+pub(crate) fn process_id() -> u32 {
+    std::process::id()
+}
+
+/// This thread's kernel number.
+pub(crate) fn thread_id() -> u32 {
+    // SAFETY: no preconditions.
+    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
+}
+
+fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid place for the result.
+    let failed = unsafe { libc::clock_gettime(clock, &mut time) } != 0;
+    (!failed).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}
+
+/// Nanoseconds of a clock that never steps back.
+pub(crate) fn elapsed_ns() -> u64 {
+    clock_ns(libc::CLOCK_MONOTONIC).unwrap_or(0)
+}
+
+/// CPU nanoseconds of the whole process.
+pub(crate) fn process_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID).unwrap_or(0)
+}
+
+/// CPU nanoseconds of the calling thread.
+pub(crate) fn own_cpu_ns() -> u64 {
+    clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap_or(0)
+}
+
+/// CPU nanoseconds of any thread of this process by its kernel number; `None` once it is gone.
+///
+/// The clock number is the kernel's encoding (Linux `posix-timers.h`: inverted id, per-thread bit 4,
+/// scheduler clock 2); asking pthread for it would need a handle that may be stale.
+pub(crate) fn thread_cpu_ns(thread: u32) -> Option<u64> {
+    clock_ns((!(thread as libc::clockid_t) << 3) | 6)
+}
+
+/// Resident memory of the process in bytes, from the kernel.
+pub(crate) fn resident_bytes() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = text.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    // SAFETY: no preconditions.
+    let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    Some(pages * u64::try_from(page_bytes).ok()?)
+}
+
+/// The local time as C's `ctime` prints it without seconds, for instance `Mon Nov  3 16:23 2026`;
+/// in the C locale whatever the program's is, since GHC's readers know English months only.
+pub(crate) fn date() -> String {
+    const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    // SAFETY: `time` accepts a null pointer; a zeroed `tm` is a valid value to be overwritten.
+    let (now, mut tm) = unsafe { (libc::time(std::ptr::null_mut()), std::mem::zeroed::<libc::tm>()) };
+    // SAFETY: both pointers are valid for the call.
+    if unsafe { libc::localtime_r(&now, &mut tm) }.is_null() {
+        return String::from("Thu Jan  1 00:00 1970");
+    }
+    let name = |names: &[&'static str], index: c_int| names.get(index as usize).copied().unwrap_or("???");
+    format!(
+        "{} {} {:2} {:02}:{:02} {}",
+        name(&DAYS, tm.tm_wday),
+        name(&MONTHS, tm.tm_mon),
+        tm.tm_mday,
+        tm.tm_hour,
+        tm.tm_min,
+        i64::from(tm.tm_year) + 1900
+    )
+}
+
+/// Says one line on stderr, in one write, prefixed with our name. Failure to speak is ignored.
+pub(crate) fn say(line: &str) {
+    let text = format!("heapprof: {}\n", line.replace('\n', " "));
+    let _errno = KeepErrno::new();
+    // SAFETY: the buffer is valid for its length.
+    unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+}
+
+/// Starts a thread that runs `body(argument)`, with all signals blocked so that none of the
+/// program's is ever delivered to it, and a small stack. `argument` must live for ever.
+pub(crate) fn start_thread<T: Sync>(
+    body: extern "C" fn(*mut c_void) -> *mut c_void,
+    argument: &'static T,
+) -> Option<Thread> {
+    const STACK_BYTES: usize = 512 << 10;
+    let _errno = KeepErrno::new();
+    // SAFETY: plain data that the calls below initialise before any use.
+    let (mut attributes, mut all, mut old, mut thread) = unsafe {
+        (
+            std::mem::zeroed::<libc::pthread_attr_t>(),
+            std::mem::zeroed(),
+            std::mem::zeroed(),
+            std::mem::zeroed(),
+        )
+    };
+    // SAFETY: every pointer is to a live local; `argument` is 'static; the signal mask is put back.
+    let failed = unsafe {
+        libc::pthread_attr_init(&mut attributes);
+        libc::pthread_attr_setstacksize(&mut attributes, STACK_BYTES);
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
+        let argument = std::ptr::from_ref(argument).cast_mut().cast();
+        let failed = libc::pthread_create(&mut thread, &attributes, body, argument);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
+        libc::pthread_attr_destroy(&mut attributes);
+        failed
+    };
+    (failed == 0).then_some(Thread(thread))
+}
+
+/// A thread started by [`start_thread`].
+pub(crate) struct Thread(libc::pthread_t);
+
+impl Thread {
+    /// Waits until the thread has ended.
+    pub(crate) fn join(self) {
+        // SAFETY: the handle came from pthread_create and is joined once, since `self` is consumed.
+        unsafe { libc::pthread_join(self.0, std::ptr::null_mut()) };
+    }
+}
+
+/// Names the calling thread for `top`, debuggers and the like (15 bytes at most).
+pub(crate) fn name_this_thread(name: &CStr) {
+    // SAFETY: PR_SET_NAME reads a NUL-terminated string.
+    unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+}
+
+/// Runs `hook` when the process exits normally (`exit`, return from main).
+pub(crate) fn at_exit(hook: extern "C" fn()) {
+    // SAFETY: the hook is a plain function that never unwinds.
+    unsafe { libc::atexit(hook) };
+}
+
+/// Runs `hook` in every child made by `fork`, in its only thread.
+pub(crate) fn in_forked_child(hook: extern "C" fn()) {
+    unsafe extern "C" {
+        fn pthread_atfork(
+            prepare: Option<extern "C" fn()>,
+            parent: Option<extern "C" fn()>,
+            child: Option<extern "C" fn()>,
+        ) -> c_int;
+    }
+    // SAFETY: the signature is POSIX's; the hook only stores to atomics and closes a descriptor.
+    unsafe { pthread_atfork(None, None, Some(hook)) };
+}
+
+/// A per-thread slot whose `hook` runs when a thread that set it ends.
+pub(crate) fn thread_end_key(hook: unsafe extern "C" fn(*mut c_void)) -> Option<u32> {
+    let mut key = 0;
+    // SAFETY: `key` is a valid place for the result.
+    (unsafe { libc::pthread_key_create(&mut key, Some(hook)) } == 0).then_some(key)
+}
+
+/// Asks for the key's hook at the end of the calling thread.
+pub(crate) fn set_thread_end(key: u32, value: *mut c_void) {
+    // SAFETY: the key was made by `thread_end_key`.
+    unsafe { libc::pthread_setspecific(key, value) };
+}
+
+/// Gives the rest of this thread's time slice away.
+pub(crate) fn yield_now() {
+    // SAFETY: no preconditions.
+    unsafe { libc::sched_yield() };
+}
+
+/// Takes the lock of an open file without waiting; `false` when another open file has it. The lock
+/// goes with the last descriptor of the open file, however the process ends.
+pub(crate) fn try_lock_file(descriptor: c_int) -> bool {
+    // SAFETY: the descriptor is open.
+    unsafe { libc::flock(descriptor, libc::LOCK_EX | libc::LOCK_NB) == 0 }
+}
+
+/// Hands all of `bytes` to the kernel in one write.
+///
+/// # Errors
+/// The kernel's; a short write counts as a full disk, since regular files know no other reason.
+pub(crate) fn write_whole(descriptor: c_int, bytes: &[u8]) -> std::io::Result<()> {
+    loop {
+        // SAFETY: the buffer is valid for its length.
+        let written = unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) };
+        if written == bytes.len() as isize {
+            return Ok(());
+        }
+        if written >= 0 {
+            return Err(std::io::Error::from_raw_os_error(libc::ENOSPC));
+        }
+        let cause = std::io::Error::last_os_error();
+        if cause.kind() != std::io::ErrorKind::Interrupted {
+            return Err(cause);
+        }
+    }
+}
+
+/// Closes a descriptor that nobody uses any more.
+pub(crate) fn close(descriptor: c_int) {
+    // SAFETY: no preconditions; the caller gives the descriptor up.
+    unsafe { libc::close(descriptor) };
+}

@@ -1,0 +1,397 @@
+//! Shards: one mapping of counters per thread, written by its owner alone, never unmapped.
+//!
+//! Layout of a mapping: a header page (the owner's current stack and its small arc cache), then one
+//! page per 64 stacks. Inside such a page lie eight arrays of 64 counters, 512 bytes each, so that
+//! a reader who wants one figure of every stack reads whole cache lines of nothing else, and a
+//! thread that uses few stacks touches few pages:
+//!
+//! ```text
+//! base ─▶ header 4 KiB │ stacks 0..64: allocated[64] allocations[64] freed[64] frees[64] entries[64] …
+//!                      │ stacks 64..128: …
+//! ```
+//!
+//! The tag of a stack *is* the byte offset of its first counter behind the header, so that the hook
+//! reaches every counter of a stack with one addition and a constant.
+//!
+//! Invariant: `base` pointers handed out stay valid for the life of the process.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use crate::counter::Counter;
+use crate::os;
+
+/// Stacks per counter page.
+const PER_PAGE: u32 = 64;
+/// Bytes of a counter page, and of the header.
+const PAGE_BYTES: usize = 4096;
+/// Bytes of one array within a counter page.
+const ARRAY_BYTES: usize = PAGE_BYTES / 8;
+/// Entries of the per-thread arc cache; a power of two. 64 entries fill a quarter of the header.
+const CACHED_ARCS: usize = 64;
+/// Shards there can be at most: threads alive at one time that own counters. Later ones share.
+const SHARDS_MAX: usize = 1 << 16;
+
+/// Which counter of a stack, as the byte offset of its array within the page.
+#[derive(Clone, Copy)]
+#[repr(usize)]
+pub(crate) enum Figure {
+    /// Bytes allocated under the stack.
+    Allocated = 0,
+    /// Blocks allocated under the stack.
+    Allocations = ARRAY_BYTES,
+    /// Bytes freed of those that the stack holds, by any thread.
+    Freed = 2 * ARRAY_BYTES,
+    /// Blocks freed of those that the stack holds, by any thread.
+    Frees = 3 * ARRAY_BYTES,
+    /// Times the stack was entered.
+    Entries = 4 * ARRAY_BYTES,
+}
+
+/// A stack's number as blocks and shards carry it: the byte offset of its first counter.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(transparent)]
+pub(crate) struct Tag(pub(crate) u32);
+
+impl Tag {
+    /// The tag of a stack number.
+    pub(crate) const fn of(stack: u32) -> Self {
+        Self((stack / PER_PAGE) * PAGE_BYTES as u32 + (stack % PER_PAGE) * 8)
+    }
+
+    /// The stack number of a tag.
+    pub(crate) const fn stack(self) -> u32 {
+        self.0 / PAGE_BYTES as u32 * PER_PAGE + self.0 % PAGE_BYTES as u32 / 8
+    }
+}
+
+/// One remembered arc: the parent's tag and the centre in one word, and the child's tag.
+struct CachedArc {
+    key: AtomicU64,
+    child: AtomicU32,
+}
+
+/// The first page of a mapping. All atomics, since the ticker reads what the owner writes; those
+/// that only the owner uses are Relaxed throughout.
+#[repr(C, align(64))]
+struct Header {
+    /// Tag of the owner's current stack. Relaxed: the ticker wants any recent value.
+    current: AtomicU32,
+    /// The owner's kernel thread number, for its CPU clock. Guarded by `timing`.
+    thread: AtomicU32,
+    /// 0 free, 1 owned. Release on giving up, Acquire on taking over: the new owner continues the
+    /// counters that the old one wrote.
+    owned: AtomicU32,
+    /// 1 while somebody reads the owner's CPU clock and moves `timed_ns` (a lock of a few
+    /// instructions between the ticker and the owner's start and end; never taken by the hook).
+    timing: AtomicU32,
+    /// CPU nanoseconds of the owner already attributed to stacks. Guarded by `timing`.
+    timed_ns: AtomicU64,
+    /// Recent arcs that the sites' own caches did not know.
+    arcs: [CachedArc; CACHED_ARCS],
+}
+
+const _: () = assert!(size_of::<Header>() <= PAGE_BYTES);
+
+/// A shard, by its address.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub(crate) struct Shard(NonNull<u8>);
+
+// SAFETY: all of a mapping is atomics, and mappings are never unmapped.
+unsafe impl Send for Shard {}
+// SAFETY: as above.
+unsafe impl Sync for Shard {}
+
+impl Shard {
+    /// Maps a new shard with counters for stacks below `stacks`, owned by nobody.
+    pub(crate) fn map(stacks: u32) -> Option<Self> {
+        os::zeroed_pages(Self::bytes(stacks)).map(Self)
+    }
+
+    /// Address space of one shard in bytes.
+    pub(crate) fn bytes(stacks: u32) -> usize {
+        PAGE_BYTES + stacks.div_ceil(PER_PAGE) as usize * PAGE_BYTES
+    }
+
+    /// The address, for thread-local words and handles.
+    #[inline(always)]
+    pub(crate) fn as_ptr(self) -> *mut u8 {
+        self.0.as_ptr()
+    }
+
+    /// A shard from [`Shard::as_ptr`]; `None` from null.
+    #[inline(always)]
+    pub(crate) fn from_ptr(base: *mut u8) -> Option<Self> {
+        NonNull::new(base).map(Self)
+    }
+
+    #[inline(always)]
+    fn header(self) -> &'static Header {
+        // SAFETY: `base` points to a live mapping whose first page is a Header of atomics, for
+        // which zeroed memory is valid; it is never unmapped.
+        unsafe { self.0.cast::<Header>().as_ref() }
+    }
+
+    /// A counter of the stack that `tag` names.
+    #[inline(always)]
+    pub(crate) fn counter(self, tag: Tag, figure: Figure) -> &'static Counter {
+        let offset = PAGE_BYTES + tag.0 as usize + figure as usize;
+        // SAFETY: tags are made from stack numbers below the number that every mapping has pages
+        // for, so the offset lies in the mapping; the memory is an array of atomics.
+        unsafe { self.0.add(offset).cast::<Counter>().as_ref() }
+    }
+
+    /// A stack's figure in this shard; for the owner, or where [`Shards::add_up`]'s order is kept.
+    pub(crate) fn figure(self, stack: u32, figure: Figure) -> u64 {
+        self.counter(Tag::of(stack), figure).read()
+    }
+
+    /// Tag of the owner's current stack.
+    #[inline(always)]
+    pub(crate) fn current(self) -> Tag {
+        Tag(self.header().current.load(Ordering::Relaxed))
+    }
+
+    /// Makes a stack the owner's current one.
+    #[inline(always)]
+    pub(crate) fn set_current(self, tag: Tag) {
+        self.header().current.store(tag.0, Ordering::Relaxed);
+    }
+
+    /// One figure of the 64 stacks of one counter page.
+    fn array(self, page: usize, figure: Figure) -> &'static [Counter; PER_PAGE as usize] {
+        let offset = PAGE_BYTES + page * PAGE_BYTES + figure as usize;
+        // SAFETY: the caller's pages are those that every mapping has; each array of a page holds
+        // ARRAY_BYTES / 8 = 64 counters.
+        unsafe { self.0.add(offset).cast().as_ref() }
+    }
+
+    /// Counts a block of `bytes` allocated under `tag`.
+    #[inline(always)]
+    pub(crate) fn count_allocated(self, tag: Tag, bytes: usize) {
+        self.counter(tag, Figure::Allocated).add(bytes as u64);
+        self.counter(tag, Figure::Allocations).add(1);
+    }
+
+    /// Counts a block of `bytes` of the stack `tag` freed by the owner.
+    #[inline(always)]
+    pub(crate) fn count_freed(self, tag: Tag, bytes: usize) {
+        self.counter(tag, Figure::Freed).add_freed(bytes as u64);
+        self.counter(tag, Figure::Frees).add_freed(1);
+    }
+
+    /// The child that this thread last found for an arc.
+    pub(crate) fn cached_arc(self, parent: Tag, centre: u32) -> Option<Tag> {
+        let arc = self.arc_slot(parent, centre);
+        let known = arc.key.load(Ordering::Relaxed) == Self::arc_key(parent, centre);
+        known.then(|| Tag(arc.child.load(Ordering::Relaxed)))
+    }
+
+    /// Remembers an arc in place of whichever had its slot.
+    pub(crate) fn cache_arc(self, parent: Tag, centre: u32, child: Tag) {
+        let arc = self.arc_slot(parent, centre);
+        arc.key.store(Self::arc_key(parent, centre), Ordering::Relaxed);
+        arc.child.store(child.0, Ordering::Relaxed);
+    }
+
+    fn arc_key(parent: Tag, centre: u32) -> u64 {
+        u64::from(parent.0) << 32 | u64::from(centre)
+    }
+
+    fn arc_slot(self, parent: Tag, centre: u32) -> &'static CachedArc {
+        let mixed = (parent.0 >> 3).wrapping_add(centre.wrapping_mul(0x9E37_79B9));
+        &self.header().arcs[(mixed ^ mixed >> 16) as usize & (CACHED_ARCS - 1)]
+    }
+
+    /// Attributes the owner's CPU time since the last call, unless somebody else is just doing so.
+    ///
+    /// `attribute` receives the owner's current stack and the nanoseconds. Nothing is attributed
+    /// for a shard without owner.
+    pub(crate) fn time(self, attribute: impl FnOnce(Tag, u64)) {
+        let header = self.header();
+        // Acquire and Release of `timing`: thread, timed_ns and the attribution of one holder are
+        // seen by the next.
+        if header.timing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+            return;
+        }
+        if header.owned.load(Ordering::Relaxed) == 1
+            && let Some(now) = os::thread_cpu_ns(header.thread.load(Ordering::Relaxed))
+        {
+            let spent = now.saturating_sub(header.timed_ns.load(Ordering::Relaxed));
+            header.timed_ns.store(now, Ordering::Relaxed);
+            if spent > 0 {
+                attribute(self.current(), spent);
+            }
+        }
+        header.timing.store(0, Ordering::Release);
+    }
+
+    /// Takes over a free shard for the calling thread.
+    fn claim(self, thread: u32, stack: Tag) -> bool {
+        let header = self.header();
+        if header.owned.load(Ordering::Relaxed) == 1 || header.timing.swap(1, Ordering::Acquire) == 1 {
+            return false;
+        }
+        // Acquire: pairs with the Release in `give_up`; we go on from the last owner's counters.
+        let won = header.owned.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok();
+        if won {
+            header.thread.store(thread, Ordering::Relaxed);
+            header.timed_ns.store(0, Ordering::Relaxed);
+            header.current.store(stack.0, Ordering::Relaxed);
+        }
+        header.timing.store(0, Ordering::Release);
+        won
+    }
+
+    /// Ends the calling thread's ownership; the counters stay.
+    pub(crate) fn give_up(self) {
+        self.header().owned.store(0, Ordering::Release);
+        FREE.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// All shards ever mapped, in a table of its own pages.
+pub(crate) struct Shards {
+    /// Stacks that every shard has counters for.
+    stacks: AtomicU32,
+    /// `SHARDS_MAX` addresses, filled from the front; null = not yet published.
+    table: AtomicPtr<AtomicPtr<u8>>,
+    /// Entries handed out.
+    count: AtomicUsize,
+    /// The shard of threads that own none: written with read-modify-writes.
+    shared: AtomicPtr<u8>,
+}
+
+/// The process's shards.
+pub(crate) static SHARDS: Shards = Shards {
+    stacks: AtomicU32::new(0),
+    table: AtomicPtr::new(std::ptr::null_mut()),
+    count: AtomicUsize::new(0),
+    shared: AtomicPtr::new(std::ptr::null_mut()),
+};
+
+/// How many shards may be free: a hint that saves the search when none is. May lag, even below zero
+/// for a moment, when an end and a start race; a miss costs one more mapping.
+static FREE: AtomicIsize = AtomicIsize::new(0);
+
+impl Shards {
+    /// Maps the table and the shared shard, for stacks below `stacks`. Called once, before any
+    /// block is tagged; `false` when the memory for it is not to be had.
+    pub(crate) fn set_up(&self, stacks: u32) -> bool {
+        let (Some(table), Some(shared)) =
+            (os::zeroed_pages(SHARDS_MAX * size_of::<AtomicPtr<u8>>()), Shard::map(stacks))
+        else {
+            return false;
+        };
+        self.stacks.store(stacks, Ordering::Relaxed);
+        self.shared.store(shared.as_ptr(), Ordering::Relaxed);
+        // Release: pairs with the Acquire in `entries`; whoever sees the table sees the rest.
+        self.table.store(table.as_ptr().cast(), Ordering::Release);
+        self.count.store(1, Ordering::Relaxed);
+        self.entries()[0].store(shared.as_ptr(), Ordering::Release);
+        true
+    }
+
+    fn entries(&self) -> &'static [AtomicPtr<u8>] {
+        let table = self.table.load(Ordering::Acquire);
+        if table.is_null() {
+            return &[];
+        }
+        // SAFETY: the table is a mapping of SHARDS_MAX zeroed words, never unmapped.
+        unsafe { std::slice::from_raw_parts(table, SHARDS_MAX) }
+    }
+
+    /// A shard for the calling thread alone, starting at the stack `stack`; `None` when there is no
+    /// memory or no room for one more: the thread then uses [`Shards::shared`].
+    pub(crate) fn acquire(&self, stack: Tag) -> Option<Shard> {
+        let thread = os::thread_id();
+        if FREE.load(Ordering::Relaxed) > 0 {
+            if let Some(shard) =
+                self.all().find(|shard| *shard != self.shared() && shard.claim(thread, stack))
+            {
+                FREE.fetch_sub(1, Ordering::Relaxed);
+                return Some(shard);
+            }
+        }
+        if self.count.load(Ordering::Relaxed) >= SHARDS_MAX {
+            return None;
+        }
+        let shard = Shard::map(self.stacks.load(Ordering::Relaxed))?;
+        let claimed = shard.claim(thread, stack);
+        debug_assert!(claimed, "a fresh shard has no owner");
+        let index = self.count.fetch_add(1, Ordering::Relaxed);
+        // Past the end only when many threads race for the last rooms: this one's counters would
+        // never be read, so it must not use them.
+        self.entries().get(index)?.store(shard.as_ptr(), Ordering::Release);
+        Some(shard)
+    }
+
+    /// The shard for whoever has none of their own.
+    pub(crate) fn shared(&self) -> Shard {
+        Shard::from_ptr(self.shared.load(Ordering::Relaxed)).expect("set_up ran before any block was tagged")
+    }
+
+    /// Every shard there is, the shared one first.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Shard> + Clone + use<> {
+        let count = self.count.load(Ordering::Relaxed).min(SHARDS_MAX);
+        let entries = self.entries();
+        // Acquire: pairs with the Release in `acquire`; the mapping is seen with its address.
+        entries[..count.min(entries.len())]
+            .iter()
+            .filter_map(|entry| Shard::from_ptr(entry.load(Ordering::Acquire)))
+    }
+
+    /// Bytes of all shards that can have been touched, at most, with stack numbers below `count`.
+    pub(crate) fn touched_bytes(&self, count: u32) -> u64 {
+        self.all().count() as u64 * Shard::bytes(count) as u64
+    }
+
+    /// Adds one figure over all shards into `sums`, by stack number. Freed figures are to be read
+    /// before allocated ones: see `counter`.
+    pub(crate) fn add_up(&self, figure: Figure, sums: &mut [u64]) {
+        for shard in self.all() {
+            for (page, sums) in sums.chunks_mut(PER_PAGE as usize).enumerate() {
+                for (counter, sum) in shard.array(page, figure).iter().zip(sums) {
+                    *sum = sum.wrapping_add(match figure {
+                        Figure::Freed | Figure::Frees => counter.read_freed(),
+                        _ => counter.read(),
+                    });
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_and_stack_numbers_are_the_same_thing() {
+        for stack in (0..5_000).chain([65_535, 1 << 19]) {
+            let tag = Tag::of(stack);
+            assert_eq!(tag.stack(), stack);
+            assert!(tag.0 as usize + PAGE_BYTES < Shard::bytes(stack + 1));
+        }
+    }
+
+    #[test]
+    fn every_figure_of_every_stack_has_its_own_counter() {
+        let shard = Shard::map(200).expect("pages");
+        let figures = [Figure::Allocated, Figure::Allocations, Figure::Freed, Figure::Frees, Figure::Entries];
+        for stack in 0..200 {
+            for (index, figure) in figures.into_iter().enumerate() {
+                shard.counter(Tag::of(stack), figure).add(u64::from(stack) * 10 + index as u64);
+            }
+        }
+        for stack in 0..200 {
+            for (index, figure) in figures.into_iter().enumerate() {
+                assert_eq!(
+                    shard.counter(Tag::of(stack), figure).read(),
+                    u64::from(stack) * 10 + index as u64
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The profiler's own thread: reads every thread's CPU clock and current stack at each tick, and
+//! takes the samples. It needs no signal, stops no thread, and sleeps longer when nobody works.
+
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use crate::ccs::STACKS;
+use crate::profiler::{self, Session, lock};
+use crate::shard::SHARDS;
+use crate::{os, thread};
+
+/// A tick may take this share of the time between two ticks, as its inverse: with very many threads
+/// the ticks come further apart.
+const TICK_COST_INVERSE: u32 = 50;
+/// An idle process is looked at with pauses up to this many ticks.
+const IDLE_TICKS_MAX: u32 = 16;
+
+/// The running ticker's thread.
+static THREAD: Mutex<Option<os::Thread>> = Mutex::new(None);
+
+/// Starts the thread; `None` when the system has none.
+pub(crate) fn start(session: &'static Session) -> Option<()> {
+    let thread = os::start_thread(profiler::run_ticker, session)?;
+    *lock(&THREAD) = Some(thread);
+    Some(())
+}
+
+/// Waits for the end of a ticker that has been asked to end, unless patience is short: then it may
+/// be kept up by a slow disk, and the process is ending anyway.
+pub(crate) fn join(patience: Duration) {
+    if patience >= Duration::from_secs(60)
+        && let Some(thread) = lock(&THREAD).take()
+    {
+        thread.join();
+    }
+}
+
+/// In a forked child there is no ticker to wait for.
+pub(crate) fn forget_after_fork() {
+    if let Ok(mut thread) = THREAD.try_lock() {
+        *thread = None;
+    }
+}
+
+/// Ticks and samples until the session is asked to end.
+pub(crate) fn run(session: &Session) {
+    os::name_this_thread(c"heapprof");
+    let _own = thread::OwnWork::begin();
+    let tick = session.config.tick;
+    let mut next_sample = Instant::now() + session.config.interval;
+    let mut idle_ticks = 1;
+    loop {
+        let begin_ns = os::own_cpu_ns();
+        idle_ticks = if tick_all() { 1 } else { (idle_ticks * 2).min(IDLE_TICKS_MAX) };
+        let cost = Duration::from_nanos(os::own_cpu_ns() - begin_ns);
+        let pause = (tick * idle_ticks).max(cost * TICK_COST_INVERSE);
+        let until_sample = next_sample.saturating_duration_since(Instant::now());
+        if until_sample.is_zero() {
+            if session.sample().is_err() {
+                return;
+            }
+            next_sample = next_after(next_sample, session.interval());
+        }
+        if ended_within(session, pause.min(next_sample.saturating_duration_since(Instant::now()))) {
+            return;
+        }
+    }
+}
+
+/// The next moment of the regular grid that still lies ahead.
+fn next_after(last: Instant, interval: Duration) -> Instant {
+    let now = Instant::now();
+    let next = last + interval;
+    if next > now { next } else { now + interval }
+}
+
+/// Sleeps for `pause` or until the session is asked to end; whether it was.
+fn ended_within(session: &Session, pause: Duration) -> bool {
+    let ending = lock(&session.ending);
+    if *ending || pause.is_zero() {
+        return *ending;
+    }
+    match session.wake.wait_timeout(ending, pause) {
+        Ok((ending, _)) => *ending,
+        Err(poisoned) => *poisoned.into_inner().0,
+    }
+}
+
+/// Attributes every thread's CPU time since its last tick to its current stack. Whether any thread
+/// but ours had run.
+fn tick_all() -> bool {
+    let attribute = STACKS.attribute();
+    let own = thread::own();
+    let mut worked = false;
+    for shard in SHARDS.all() {
+        shard.time(|stack, spent_ns| {
+            worked |= Some(shard) != own;
+            attribute(stack, spent_ns);
+        });
+    }
+    worked
+}
