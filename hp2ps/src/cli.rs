@@ -27,6 +27,12 @@ pub struct ChartArgs {
     /// Leave marks out
     #[arg(short = 'y', long = "no-marks")]
     pub no_marks: bool,
+    /// Use the big title box
+    #[arg(short, long = "big-title")]
+    pub big_title: bool,
+    /// Use the small title box
+    #[arg(short, long = "small-title")]
+    pub small_title: bool,
     /// Profile to draw, `.hp` may be left out; without one read standard input, write standard output
     pub file: Option<PathBuf>,
 }
@@ -53,6 +59,22 @@ impl ChartArgs {
                 ByName::GreatestOnTop => NameOrder::GreatestOnTop,
                 ByName::SmallestOnTop => NameOrder::SmallestOnTop,
             }),
+        }
+    }
+}
+
+impl ChartArgs {
+    /// The layout they ask for, with the key on the graph.
+    pub fn page_options(&self) -> PageOptions {
+        let title = match (self.big_title, self.small_title) {
+            (true, _) => TitleSize::Big,
+            (_, true) => TitleSize::Small,
+            _ => TitleSize::ByJob,
+        };
+        PageOptions {
+            title,
+            no_marks: self.no_marks,
+            ..PageOptions::default()
         }
     }
 }
@@ -89,22 +111,11 @@ pub struct PsArgs {
     /// Take ranges, order and shades from the .aux file of the run before
     #[arg(short, long)]
     pub previous: bool,
-    /// Use the big title box
-    #[arg(short, long = "big-title")]
-    pub big_title: bool,
-    /// Use the small title box
-    #[arg(short, long = "small-title")]
-    pub small_title: bool,
 }
 
 impl PsArgs {
-    /// The layout they ask for.
+    /// The layout they ask for: more than 20 bands put the key on pages of its own, no limit removes it.
     pub fn page_options(&self) -> PageOptions {
-        let title = match (self.big_title, self.small_title) {
-            (true, _) => TitleSize::Big,
-            (_, true) => TitleSize::Small,
-            _ => TitleSize::ByJob,
-        };
         let key = match self.chart.bands {
             21.. => KeyPlace::OwnPages,
             _ if self.multi_page => KeyPlace::OwnPages,
@@ -112,9 +123,8 @@ impl PsArgs {
             _ => KeyPlace::OnGraph,
         };
         PageOptions {
-            title,
             key,
-            no_marks: self.chart.no_marks,
+            ..self.chart.page_options()
         }
     }
 

@@ -4,6 +4,9 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::{error, fmt};
+
+use crate::{BandOptions, Chart, Error, Previous};
 
 /// Where a chart comes from and goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,11 +63,57 @@ impl Route {
         }
     }
 
-    /// Opens the input for several passes. What cannot be rewound, such as a pipe, is read into memory.
+    /// Reads the chart of the profile.
     ///
     /// # Errors
-    /// What opening or reading reports.
-    pub fn open(&self) -> io::Result<Input> {
+    /// What opening or [`Chart::read`] reports, with the file's name.
+    pub fn read_chart(
+        &self,
+        options: &BandOptions,
+        previous: &Previous,
+    ) -> Result<Chart, FileError> {
+        let chart = |mut input| Chart::read(&mut input, options, previous);
+        self.open()
+            .map_err(Error::Io)
+            .and_then(chart)
+            .map_err(FileError::about(self.input_name()))
+    }
+
+    /// Reads the `.aux` file that an earlier run left; empty for a filter, which leaves none.
+    ///
+    /// # Errors
+    /// What the file system or [`Previous::parse`] reports, with the file's name.
+    pub fn read_previous(&self) -> Result<Previous, FileError> {
+        let Some(path) = self.output("aux") else {
+            return Ok(Previous::default());
+        };
+        let text = fs::read(&path).map_err(Error::Io);
+        text.and_then(|text| Previous::parse(&text))
+            .map_err(FileError::about(path.display()))
+    }
+
+    /// Writes the output whole: to `<base>.<extension>`, or to standard output for a filter, where a reader
+    /// that went away is no error.
+    ///
+    /// # Errors
+    /// What `text` or the file system reports, with the file's name; the old file, if any, is then as it was.
+    pub fn write(
+        &self,
+        extension: &str,
+        text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), FileError> {
+        let written = match self.output(extension) {
+            Some(path) => replace(&path, text).map_err(|error| (path.display().to_string(), error)),
+            None => to_stdout(text).map_err(|error| ("stdout".to_owned(), error)),
+        };
+        written.map_err(|(file, error)| FileError {
+            file,
+            error: Error::Io(error),
+        })
+    }
+
+    /// Opens the input for several passes. What cannot be rewound, such as a pipe, is read into memory.
+    fn open(&self) -> io::Result<Input> {
         let mut text = Vec::new();
         match self {
             Route::Filter => io::stdin().lock().read_to_end(&mut text)?,
@@ -78,25 +127,45 @@ impl Route {
         };
         Ok(Input::Memory(Cursor::new(text)))
     }
+}
 
-    /// Writes the output whole: to `<base>.<extension>`, or to standard output for a filter, where a reader
-    /// that went away is no error.
-    ///
-    /// # Errors
-    /// What `text` or the file system reports; the old file, if any, is then as it was.
-    pub fn write(
-        &self,
-        extension: &str,
-        text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-    ) -> io::Result<()> {
-        let Some(path) = self.output(extension) else {
-            let mut out = BufWriter::new(io::stdout().lock());
-            return match text(&mut out).and_then(|()| out.flush()) {
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                result => result,
-            };
-        };
-        replace(&path, text)
+/// An error and the file it is about.
+#[derive(Debug)]
+pub struct FileError {
+    file: String,
+    error: Error,
+}
+
+impl FileError {
+    fn about(file: impl fmt::Display) -> impl FnOnce(Error) -> FileError {
+        move |error| FileError {
+            file: file.to_string(),
+            error,
+        }
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let FileError { file, error } = self;
+        match error {
+            Error::Io(error) => write!(f, "{file}: {error}"),
+            _ => write!(f, "{file}, {error}"),
+        }
+    }
+}
+
+impl error::Error for FileError {
+    fn source(&self) -> Option<&(dyn error::Error + 'static)> {
+        Some(&self.error)
+    }
+}
+
+fn to_stdout(text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match text(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
     }
 }
 
@@ -127,7 +196,7 @@ fn replace(path: &Path, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
 
 /// A profile that can be read again from its start.
 #[derive(Debug)]
-pub enum Input {
+enum Input {
     /// A regular file; the profile reader buffers.
     File(File),
     /// Anything else, read whole.

@@ -1,7 +1,7 @@
 //! The page: where everything stands, in points. The origin is the lower left corner of the frame, y grows upward.
 
 use crate::chart::Chart;
-use crate::metrics::rough_width_pt;
+use crate::metrics::{helvetica_width_pt, rough_width_pt, shorten};
 
 /// The frame around everything.
 pub const FRAME_PT: (f64, f64) = (648.0, 432.0);
@@ -25,6 +25,8 @@ const TITLE_PT: f64 = 20.0;
 const BIG_TITLE_PT: f64 = 40.0;
 /// What ticks leave free beside the unit of their axis.
 const LEGEND_GAP_PT: f64 = 15.0;
+/// The most that the readable style gives a text of the key.
+const KEY_TEXT_MOST_PT: f64 = 190.0;
 /// Key texts start so far right of the key's boxes' left edge, and so do boxes of the graph.
 const KEY_TEXT_PT: f64 = MARGIN_PT + KEY_BOX_PT + MARGIN_PT;
 /// A JOB of more bytes makes the title big unless asked otherwise; a small title shows so many.
@@ -59,9 +61,22 @@ pub enum KeyPlace {
     Nowhere,
 }
 
+/// How texts are measured and values labelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// As GHC's tool does, to the last digit.
+    #[default]
+    Ghc,
+    /// For reading: real widths, a key that leaves the graph most of the page, ticks at round values with as many
+    /// digits as they need.
+    Readable,
+}
+
 /// How the page is laid out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageOptions {
+    /// How texts are measured and values labelled.
+    pub style: Style,
     /// The height of the title box.
     pub title: TitleSize,
     /// Where the key goes.
@@ -155,6 +170,8 @@ pub struct KeyEntry {
 pub struct Band {
     /// Its name.
     pub name: Vec<u8>,
+    /// What the key says: the name, shortened if the style does that.
+    pub label: Vec<u8>,
     /// (sample, height); samples without one have height 0, several of one sample add up.
     pub heights: Vec<(usize, f64)>,
 }
@@ -164,7 +181,7 @@ impl Band {
     ///
     /// ```
     /// use hp2ps::layout::Band;
-    /// let band = Band { name: b"a".to_vec(), heights: vec![(1, 5.0)] };
+    /// let band = Band { name: b"a".to_vec(), label: b"a".to_vec(), heights: vec![(1, 5.0)] };
     /// let mut line = vec![2.0, 2.0];
     /// band.stack_on(&mut line);
     /// assert_eq!(line, [2.0, 7.0]);
@@ -180,19 +197,29 @@ impl Page {
     /// Lays a chart out.
     pub fn new(chart: &Chart, options: &PageOptions) -> Page {
         let title = Title::new(chart, options.title);
-        let graph = graph(chart, options.key, title.height);
-        let x_scale = graph.width / chart.x_range;
-        let y_scale = graph.height / chart.y_range;
-        let first_s = chart.times_s.first().copied().unwrap_or_default();
-        let at_x = |time_s: f64| graph.x + ((time_s - first_s) / chart.x_range) * graph.width;
+        let labels: Vec<Vec<u8>> = chart
+            .bands
+            .iter()
+            .map(|band| options.style.key_label(&band.name))
+            .collect();
+        let graph = graph(&labels, options, title.height);
+        let scales = Scales::new(chart, graph);
         let marks_s = if options.no_marks {
             &[][..]
         } else {
             &chart.marks_s
         };
+        let (x_axis, y_axis) = match options.style {
+            Style::Ghc => (x_axis(chart, &scales), y_axis(chart, &scales)),
+            Style::Readable => (
+                readable::x_axis(chart, &scales),
+                readable::y_axis(chart, &scales),
+            ),
+        };
+        let bands = chart.bands.iter().zip(labels);
         Page {
-            x_axis: x_axis(chart, &graph, x_scale),
-            y_axis: y_axis(chart, &graph, y_scale),
+            x_axis,
+            y_axis,
             key: key(chart.bands.len(), graph.height, options.key),
             key_place: options.key,
             key_x: if options.key == KeyPlace::OnGraph {
@@ -200,15 +227,78 @@ impl Page {
             } else {
                 graph.x
             },
-            xs: chart.times_s.iter().map(|&time_s| at_x(time_s)).collect(),
-            bands: chart
-                .bands
+            xs: chart
+                .times_s
                 .iter()
-                .map(|band| scaled(band, y_scale))
+                .map(|&time_s| scales.x(time_s))
                 .collect(),
-            marks: marks_s.iter().map(|&time_s| at_x(time_s)).collect(),
+            bands: bands
+                .map(|(band, label)| scales.band(band, label))
+                .collect(),
+            marks: marks_s.iter().map(|&time_s| scales.x(time_s)).collect(),
             title,
             graph,
+        }
+    }
+}
+
+impl Style {
+    fn width_pt(self, text: &[u8]) -> f64 {
+        match self {
+            Style::Ghc => rough_width_pt(text),
+            Style::Readable => helvetica_width_pt(&String::from_utf8_lossy(text), LABEL_FONT_PT),
+        }
+    }
+
+    fn key_label(self, name: &[u8]) -> Vec<u8> {
+        match self {
+            Style::Ghc => name.to_vec(),
+            Style::Readable => shorten(
+                &String::from_utf8_lossy(name),
+                KEY_TEXT_MOST_PT,
+                LABEL_FONT_PT,
+            )
+            .into_bytes(),
+        }
+    }
+}
+
+/// From times and values to points.
+struct Scales {
+    graph: Rect,
+    /// The time at the left edge.
+    first_s: f64,
+    last_s: f64,
+    x_range: f64,
+    /// Points for one of the sample unit.
+    x_scale: f64,
+    /// Points for one of the value unit.
+    y_scale: f64,
+}
+
+impl Scales {
+    fn new(chart: &Chart, graph: Rect) -> Scales {
+        Scales {
+            graph,
+            first_s: chart.times_s.first().copied().unwrap_or_default(),
+            last_s: chart.times_s.last().copied().unwrap_or_default(),
+            x_range: chart.x_range,
+            x_scale: graph.width / chart.x_range,
+            y_scale: graph.height / chart.y_range,
+        }
+    }
+
+    /// Divides first, as GHC's tool does for samples and marks but not for ticks: the last digit depends on it.
+    fn x(&self, time_s: f64) -> f64 {
+        self.graph.x + ((time_s - self.first_s) / self.x_range) * self.graph.width
+    }
+
+    fn band(&self, band: &crate::chart::Band, label: Vec<u8>) -> Band {
+        let scaled = |&(sample, value): &(usize, f64)| (sample, value * self.y_scale);
+        Band {
+            name: band.name.clone(),
+            label,
+            heights: band.points.iter().map(scaled).collect(),
         }
     }
 }
@@ -235,19 +325,18 @@ impl Title {
     }
 }
 
-fn graph(chart: &Chart, key: KeyPlace, title_height: f64) -> Rect {
+fn graph(labels: &[Vec<u8>], options: &PageOptions, title_height: f64) -> Rect {
     let (x, y) = GRAPH_PT;
-    let widest = chart
-        .bands
+    let widest = labels
         .iter()
-        .map(|band| rough_width_pt(&band.name))
+        .map(|label| options.style.width_pt(label))
         .fold(0.0, f64::max);
     let room = FRAME_PT.0 - 2.0 * MARGIN_PT - x;
     let key_width = widest + LEGEND_GAP_PT + KEY_BOX_PT;
     Rect {
         x,
         y,
-        width: if key == KeyPlace::OnGraph {
+        width: if options.key == KeyPlace::OnGraph {
             room - key_width
         } else {
             room
@@ -256,31 +345,17 @@ fn graph(chart: &Chart, key: KeyPlace, title_height: f64) -> Rect {
     }
 }
 
-fn scaled(band: &crate::chart::Band, y_scale: f64) -> Band {
-    let heights = band
-        .points
-        .iter()
-        .map(|&(sample, value)| (sample, value * y_scale))
-        .collect();
-    Band {
-        name: band.name.clone(),
-        heights,
-    }
-}
-
 /// Ticks from the first sample to before the last, as far as the unit leaves room.
-fn x_axis(chart: &Chart, graph: &Rect, x_scale: f64) -> Axis {
+fn x_axis(chart: &Chart, scales: &Scales) -> Axis {
     let unit = chart.header.sample_unit.clone();
-    let room = graph.width - (rough_width_pt(&unit) + LEGEND_GAP_PT);
-    let first_s = chart.times_s.first().copied().unwrap_or_default();
-    let last_s = chart.times_s.last().copied().unwrap_or_default();
-    let step = nice_step(chart.x_range / 7.0);
-    let values = steps(first_s, step).take_while(|&value| value < last_s);
-    let places = values.map(|value| (value, (value - first_s) * x_scale));
+    let room = scales.graph.width - (rough_width_pt(&unit) + LEGEND_GAP_PT);
+    let step = nice_step(scales.x_range / 7.0);
+    let values = steps(scales.first_s, step).take_while(|&value| value < scales.last_s);
+    let places = values.map(|value| (value, (value - scales.first_s) * scales.x_scale));
     let ticks = places
         .filter(|&(_, x)| x < room)
         .map(|(value, x)| Tick {
-            at: graph.x + x,
+            at: scales.graph.x + x,
             label: format!("{value:.1}"),
         })
         .collect();
@@ -288,9 +363,9 @@ fn x_axis(chart: &Chart, graph: &Rect, x_scale: f64) -> Axis {
 }
 
 /// Ticks from zero to the top, as far as the unit leaves room.
-fn y_axis(chart: &Chart, graph: &Rect, y_scale: f64) -> Axis {
+fn y_axis(chart: &Chart, scales: &Scales) -> Axis {
     let unit = chart.header.value_unit.clone();
-    let room = graph.height - (rough_width_pt(&unit) + LEGEND_GAP_PT);
+    let room = scales.graph.height - (rough_width_pt(&unit) + LEGEND_GAP_PT);
     let step = nice_step((chart.y_range / 7.0).max(1.0));
     let (divisor, suffix) = match step {
         1e6.. => (1e6, "M"),
@@ -298,18 +373,112 @@ fn y_axis(chart: &Chart, graph: &Rect, y_scale: f64) -> Axis {
         _ => (1.0, ""),
     };
     let values = steps(0.0, step).take_while(|&value| value <= chart.y_range);
-    let places = values.map(|value| (value, value * y_scale));
+    let places = values.map(|value| (value, value * scales.y_scale));
     let ticks = places
         .filter(|&(_, y)| y < room)
         .map(|(value, y)| {
             let number = with_commas(crate::census::c_integer(value / divisor + 0.5));
             Tick {
-                at: graph.y + y,
+                at: scales.graph.y + y,
                 label: format!("{number}{suffix}"),
             }
         })
         .collect();
     Axis { unit, ticks }
+}
+
+/// Axes for reading.
+mod readable {
+    use super::{Axis, Scales, Tick, nice_step};
+    use crate::chart::Chart;
+
+    /// Ticks at round times within the samples.
+    pub(super) fn x_axis(chart: &Chart, scales: &Scales) -> Axis {
+        let step = nice_step(scales.x_range / 7.0);
+        let digits = digits_of(step);
+        let end_s = scales.first_s + scales.x_range;
+        let ticks = multiples(step, scales.first_s, end_s)
+            .map(|value| Tick {
+                at: scales.x(value),
+                label: format!("{value:.digits$}"),
+            })
+            .collect();
+        Axis {
+            unit: chart.header.sample_unit.clone(),
+            ticks,
+        }
+    }
+
+    /// Ticks at round values, all in the unit that suits the topmost.
+    pub(super) fn y_axis(chart: &Chart, scales: &Scales) -> Axis {
+        const PREFIXES: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+        let step = nice_step(chart.y_range / 7.0);
+        let mut divisor = 1.0;
+        let mut prefix = PREFIXES.iter();
+        let mut letter = prefix.next();
+        while chart.y_range / divisor >= 1000.0 && prefix.len() > 0 {
+            divisor *= 1000.0;
+            letter = prefix.next();
+        }
+        let unit = if chart.header.value_unit == b"bytes" {
+            "B"
+        } else {
+            ""
+        };
+        let suffix = format!(" {}{unit}", letter.unwrap_or(&""));
+        let digits = digits_of(step / divisor);
+        let ticks = multiples(step, 0.0, chart.y_range)
+            .map(|value| Tick {
+                at: scales.graph.y + value * scales.y_scale,
+                label: format!("{:.digits$}{}", value / divisor, suffix.trim_end()),
+            })
+            .collect();
+        Axis {
+            unit: chart.header.value_unit.clone(),
+            ticks,
+        }
+    }
+
+    /// How many decimals tell multiples of `step` apart.
+    fn digits_of(step: f64) -> usize {
+        const MOST: usize = 9;
+        let rounded = |digits: &usize| {
+            let text = format!("{step:.digits$}");
+            text.parse()
+                .is_ok_and(|value: f64| (value - step).abs() <= step * 1e-6)
+        };
+        (0..MOST).find(rounded).unwrap_or(MOST)
+    }
+
+    /// The multiples of `step` from `low` to `high`.
+    fn multiples(step: f64, low: f64, high: f64) -> impl Iterator<Item = f64> {
+        let first = (low / step - 1e-9).ceil();
+        (0..super::MOST_TICKS)
+            .map(move |at| (first + at as f64) * step)
+            .take_while(move |&value| value <= high + step * 1e-9)
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn labels_have_the_decimals_their_step_needs() {
+            for (step, digits) in [(5.0, 0), (0.5, 1), (0.02, 2), (2e6, 0), (0.001, 3)] {
+                assert_eq!(digits_of(step), digits, "{step}");
+            }
+        }
+
+        #[test]
+        fn ticks_are_multiples_inside_the_range() {
+            assert!(
+                multiples(0.2, 0.3, 1.0)
+                    .map(|tick| (tick * 10.0).round())
+                    .eq([4.0, 6.0, 8.0, 10.0])
+            );
+            assert_eq!(multiples(1.0, 0.0, 3.0).count(), 4);
+        }
+    }
 }
 
 /// `first`, `first + step` and so on, each added to the one before.

@@ -266,7 +266,7 @@ fn key(
         fill_and_stroke(out, shades[entry.band])?;
         let (x, y) = (page.key_x + KEY_TEXT_X_PT, entry.y - LABEL_FONT_PT / 2.0);
         writeln!(out, "HE10 setfont\n{x:.6} {y:.6} moveto")?;
-        string(out, &page.bands[entry.band].name)?;
+        string(out, &page.bands[entry.band].label)?;
         writeln!(out, " show")?;
     }
     Ok(())
