@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Why a profile could not be started, written or asked.
 ///
@@ -11,6 +11,10 @@ use std::path::{Path, PathBuf};
 pub struct Error(Box<Kind>);
 
 #[derive(Debug)]
+#[cfg_attr(
+    any(feature = "disabled", not(target_os = "linux")),
+    allow(dead_code, reason = "a build that records nothing fails in one way only")
+)]
 pub(crate) enum Kind {
     /// A profile is running (or is just being started or stopped).
     AlreadyRunning,
@@ -21,6 +25,7 @@ pub(crate) enum Kind {
     /// A setting cannot be read.
     Setting { from: String, value: String, accepted: &'static str },
     /// A setting's name is not known.
+    #[cfg(feature = "config")]
     UnknownSetting { from: String },
     /// A file could not be made, written or renamed.
     File { path: PathBuf, cause: io::Error },
@@ -37,15 +42,18 @@ pub(crate) enum Kind {
     Unsupported,
 }
 
+#[cfg(all(target_os = "linux", not(feature = "disabled")))]
 impl Error {
-    pub(crate) fn file(path: &Path, cause: io::Error) -> Self {
+    pub(crate) fn file(path: &std::path::Path, cause: io::Error) -> Self {
         Kind::File { path: path.to_owned(), cause }.into()
     }
 
     pub(crate) fn is_not_running(&self) -> bool {
         matches!(*self.0, Kind::NotRunning)
     }
+}
 
+impl Error {
     /// Whether the cause is a profile that is already running.
     pub fn is_already_running(&self) -> bool {
         matches!(*self.0, Kind::AlreadyRunning)
@@ -68,6 +76,7 @@ impl fmt::Display for Error {
                 "this process does not tag its blocks: set HEAPPROF=armed, or declare the allocator with .armed()",
             ),
             Kind::Setting { from, value, accepted } => write!(f, "{from}: read `{value}`, expected {accepted}"),
+            #[cfg(feature = "config")]
             Kind::UnknownSetting { from } => write!(f, "{from}: no such setting"),
             Kind::File { path, cause } => write!(f, "{}: {cause}", path.display()),
             #[cfg(feature = "config")]

@@ -1,38 +1,27 @@
 //! Exact heap and time profiler.
 
-mod alloc;
-mod arcs;
-mod ccs;
-mod config;
-mod counter;
 mod error;
-mod files;
+mod figures;
 pub mod hp;
-mod mode;
-mod os;
+mod options;
 pub mod prof;
-mod profiler;
-mod recorder;
-mod resident;
-mod scope;
-mod shard;
-mod snapshot;
-mod stats;
-mod sync;
-mod tag;
-mod thread;
-mod ticker;
 
-pub use alloc::{DefaultAllocator, HeapProf};
-pub use config::{Breakdown, Clock, Sampler};
+#[cfg(all(target_os = "linux", not(feature = "disabled")))]
+mod engine;
+#[cfg(not(all(target_os = "linux", not(feature = "disabled"))))]
+#[path = "off.rs"]
+mod engine;
+
+pub use engine::{DefaultAllocator, HeapProf};
+pub use engine::{Profile, Profiler, ProfilerBuilder, mark, sample_now};
+pub use engine::{Scope, Stack, inherit, spawn};
+pub use engine::{measure, stacks, stats};
 pub use error::Error;
-pub use profiler::{Profile, Profiler, ProfilerBuilder, mark, sample_now};
-pub use recorder::Summary;
-pub use scope::{Scope, Stack, inherit, spawn};
-pub use stats::{Measured, StackStats, Stats, measure, stacks, stats};
+pub use figures::{Measured, StackStats, Stats, Summary};
+pub use options::{Breakdown, Clock, Sampler};
 
 #[doc(hidden)]
-pub use scope::Site;
+pub use engine::Site;
 
 /// Enters a cost centre until the guard is dropped, or for one expression.
 #[macro_export]

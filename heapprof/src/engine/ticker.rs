@@ -4,10 +4,10 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::ccs::STACKS;
-use crate::profiler::{self, Session, lock};
-use crate::shard::SHARDS;
-use crate::{os, thread};
+use super::ccs::STACKS;
+use super::profiler::{self, Session, lock};
+use super::shard::SHARDS;
+use super::{os, thread};
 
 /// A tick may take this share of the time between two ticks, as its inverse: with very many threads
 /// the ticks come further apart.
@@ -49,9 +49,12 @@ pub(crate) fn run(session: &Session) {
     let tick = session.config.tick;
     let mut next_sample = Instant::now() + session.config.interval;
     let mut idle_ticks = 1;
+    let mut last_ns = os::elapsed_ns();
     loop {
         let begin_ns = os::own_cpu_ns();
-        idle_ticks = if tick_all() { 1 } else { (idle_ticks * 2).min(IDLE_TICKS_MAX) };
+        let now_ns = os::elapsed_ns();
+        idle_ticks = if tick_all(now_ns - last_ns) { 1 } else { (idle_ticks * 2).min(IDLE_TICKS_MAX) };
+        last_ns = now_ns;
         let cost = Duration::from_nanos(os::own_cpu_ns() - begin_ns);
         let pause = (tick * idle_ticks).max(cost * TICK_COST_INVERSE);
         let until_sample = next_sample.saturating_duration_since(Instant::now());
@@ -86,17 +89,10 @@ fn ended_within(session: &Session, pause: Duration) -> bool {
     }
 }
 
-/// Attributes every thread's CPU time since its last tick to its current stack. Whether any thread
-/// but ours had run.
-fn tick_all() -> bool {
+/// Attributes every thread's CPU time of the last `wall_ns`. Whether any thread but ours had run.
+fn tick_all(wall_ns: u64) -> bool {
     let attribute = STACKS.attribute();
     let own = thread::own();
-    let mut worked = false;
-    for shard in SHARDS.all() {
-        shard.time(|stack, spent_ns| {
-            worked |= Some(shard) != own;
-            attribute(stack, spent_ns);
-        });
-    }
-    worked
+    let ran = SHARDS.all().filter(|shard| shard.time(wall_ns, &attribute) && Some(*shard) != own);
+    ran.count() > 0
 }

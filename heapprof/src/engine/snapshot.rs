@@ -1,7 +1,7 @@
 //! Adding the shards up: what every stack holds at one time, and what it has done so far.
 
-use crate::ccs::{self, STACKS};
-use crate::shard::{Figure, SHARDS};
+use super::ccs::{self, STACKS};
+use super::shard::{Figure, SHARDS};
 
 /// Live bytes by stack number.
 ///

@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::ccs::{self, STACKS};
-use crate::mode::{self, Mode};
-use crate::shard::{Figure, Shard, Tag};
-use crate::thread;
+use super::ccs::{self, STACKS};
+use super::mode::{self, Mode};
+use super::shard::{Figure, Shard, Tag};
+use super::thread;
 
 /// A cost centre's place in the program: made by [`cost_centre!`](crate::cost_centre), one static
 /// each. Sites with the same label are different cost centres, as in GHC.

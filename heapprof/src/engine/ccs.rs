@@ -14,10 +14,10 @@
 
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use crate::arcs::{Arcs, Row};
-use crate::os;
-use crate::scope::Site;
-use crate::shard::Tag;
+use super::arcs::{Arcs, Row};
+use super::os;
+use super::scope::Site;
+use super::shard::Tag;
 
 /// The root: what runs under no cost centre.
 pub(crate) const MAIN: u32 = 1;
@@ -245,7 +245,7 @@ impl Stacks {
         })
     }
 
-    /// How CPU time is put on stacks: for [`crate::shard::Shard::time`].
+    /// How CPU time is put on stacks: for [`super::shard::Shard::time`].
     pub(crate) fn attribute(&self) -> impl Fn(Tag, u64) + use<> {
         let times = self.times();
         move |tag, spent_ns| {

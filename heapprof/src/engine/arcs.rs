@@ -10,7 +10,7 @@
 //! the second one's swap fails, it finds the first one's row and leaves its own unused: a hole in
 //! the numbering, never a second stack for one arc. `tests/loom_protocols.rs` checks both claims.
 
-use crate::sync::{AtomicU32, Ordering};
+use super::sync::{AtomicU32, Ordering};
 
 /// One cost-centre stack: its parent's number and its top centre's number. Written once, before the
 /// row's number is published.

@@ -10,7 +10,7 @@
 //! but not resident: then the bands of the gap shrink to nothing, the top line is the live bytes,
 //! and the chart says more than the resident set.
 
-use crate::os;
+use super::os;
 
 /// The bands of the gap above `live` bytes of the program and `own` bytes already shown.
 pub(crate) fn bands(live: u64, own: u64) -> Vec<(&'static str, u64)> {

@@ -12,12 +12,14 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use crate::ccs::STACKS;
-use crate::config::{self, Breakdown, Clock, Config, Sampler};
+use super::ccs::STACKS;
+use super::config::{self, Config};
+use super::mode::{self, Mode};
+use super::recorder::Recorder;
+use super::{files, os, thread, ticker};
 use crate::error::{Error, Kind};
-use crate::mode::{self, Mode};
-use crate::recorder::{Recorder, Summary};
-use crate::{files, os, thread, ticker};
+use crate::figures::Summary;
+use crate::options::{Breakdown, Clock, Sampler};
 
 const IDLE: u8 = 0;
 const BUSY: u8 = 1;
@@ -354,10 +356,10 @@ fn stop(patience: Duration) -> Result<Summary, Error> {
     let marks_us = std::mem::take(&mut *lock(&session.marks_us));
     let ended = recorder.ok_or_else(|| Kind::NotRunning.into()).and_then(|recorder| recorder.end(&marks_us));
     STATE.store(IDLE, Ordering::Release);
-    if let Ok(summary) = &ended {
-        if !session.quiet {
-            tell(summary);
-        }
+    if let Ok(summary) = &ended
+        && !session.quiet
+    {
+        tell(summary);
     }
     ended
 }
@@ -470,7 +472,7 @@ fn inline_due() {
     let (Ok(session), Some(shard)) = (session(), thread::own()) else {
         return;
     };
-    shard.time(STACKS.attribute());
+    shard.time(0, STACKS.attribute());
     let now_ns = os::elapsed_ns();
     let due_ns = session.inline_due_ns.load(Ordering::Relaxed);
     if now_ns < due_ns {

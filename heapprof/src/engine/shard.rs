@@ -18,8 +18,8 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-use crate::counter::Counter;
-use crate::os;
+use super::counter::Counter;
+use super::os;
 
 /// Stacks per counter page.
 const PER_PAGE: u32 = 64;
@@ -77,6 +77,8 @@ struct CachedArc {
 struct Header {
     /// Tag of the owner's current stack. Relaxed: the ticker wants any recent value.
     current: AtomicU32,
+    /// Bytes of the block that the owner asked for last; the owner's alone.
+    asked: AtomicU64,
     /// The owner's kernel thread number, for its CPU clock. Guarded by `timing`.
     thread: AtomicU32,
     /// 0 free, 1 owned. Release on giving up, Acquire on taking over: the new owner continues the
@@ -87,11 +89,33 @@ struct Header {
     timing: AtomicU32,
     /// CPU nanoseconds of the owner already attributed to stacks. Guarded by `timing`.
     timed_ns: AtomicU64,
+    /// CPU nanoseconds of the owner seen and not yet attributed. Guarded by `timing`.
+    kept_ns: AtomicU64,
     /// Recent arcs that the sites' own caches did not know.
     arcs: [CachedArc; CACHED_ARCS],
 }
 
 const _: () = assert!(size_of::<Header>() <= PAGE_BYTES);
+
+impl Header {
+    /// The body of [`Shard::time`], under `timing`. Whether the owner had run.
+    fn ran(&self, now_ns: u64, wall_ns: u64, current: Tag, attribute: impl FnOnce(Tag, u64)) -> bool {
+        let spent_ns = now_ns.saturating_sub(self.timed_ns.swap(now_ns, Ordering::Relaxed));
+        let kept_ns = self.kept_ns.load(Ordering::Relaxed);
+        if spent_ns + kept_ns == 0 {
+            return false;
+        }
+        let runs =
+            || os::thread_cpu_ns(self.thread.load(Ordering::Relaxed)).is_some_and(|again| again > now_ns);
+        if spent_ns >= wall_ns / 2 || runs() {
+            self.kept_ns.store(0, Ordering::Relaxed);
+            attribute(current, spent_ns + kept_ns);
+        } else {
+            self.kept_ns.store(spent_ns + kept_ns, Ordering::Relaxed);
+        }
+        spent_ns > 0
+    }
+}
 
 /// A shard, by its address.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -174,6 +198,18 @@ impl Shard {
         self.counter(tag, Figure::Allocations).add(1);
     }
 
+    /// Notes the size that the owner is asking the inner allocator for.
+    #[inline(always)]
+    pub(crate) fn set_asked(self, bytes: usize) {
+        self.header().asked.store(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Takes back [`Shard::count_allocated`] of the block asked for last: it was not to be had.
+    pub(crate) fn uncount_asked(self, tag: Tag) {
+        self.counter(tag, Figure::Allocated).take_back(self.header().asked.load(Ordering::Relaxed));
+        self.counter(tag, Figure::Allocations).take_back(1);
+    }
+
     /// Counts a block of `bytes` of the stack `tag` freed by the owner.
     #[inline(always)]
     pub(crate) fn count_freed(self, tag: Tag, bytes: usize) {
@@ -206,25 +242,35 @@ impl Shard {
 
     /// Attributes the owner's CPU time since the last call, unless somebody else is just doing so.
     ///
-    /// `attribute` receives the owner's current stack and the nanoseconds. Nothing is attributed
-    /// for a shard without owner.
-    pub(crate) fn time(self, attribute: impl FnOnce(Tag, u64)) {
+    /// `attribute` receives the owner's current stack and the nanoseconds; `wall_ns` is the time
+    /// since the last call. A thread that ran for less than half of it and does not run now is most
+    /// likely asleep, and where it sleeps is not where it worked: its time is kept until it is next
+    /// seen running, so that on average every stack gets the share in which it is seen. Nothing is
+    /// attributed for a shard without owner. Returns whether the owner had run.
+    pub(crate) fn time(self, wall_ns: u64, attribute: impl FnOnce(Tag, u64)) -> bool {
         let header = self.header();
-        // Acquire and Release of `timing`: thread, timed_ns and the attribution of one holder are
-        // seen by the next.
+        // Acquire and Release of `timing`: what one holder did is seen by the next.
         if header.timing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            return;
+            return false;
         }
-        if header.owned.load(Ordering::Relaxed) == 1
-            && let Some(now) = os::thread_cpu_ns(header.thread.load(Ordering::Relaxed))
-        {
-            let spent = now.saturating_sub(header.timed_ns.load(Ordering::Relaxed));
-            header.timed_ns.store(now, Ordering::Relaxed);
-            if spent > 0 {
-                attribute(self.current(), spent);
-            }
-        }
+        let thread = header.thread.load(Ordering::Relaxed);
+        let owned = header.owned.load(Ordering::Relaxed) == 1;
+        let now_ns = owned.then(|| os::thread_cpu_ns(thread)).flatten();
+        let ran = now_ns.is_some_and(|now_ns| header.ran(now_ns, wall_ns, self.current(), attribute));
         header.timing.store(0, Ordering::Release);
+        ran
+    }
+
+    /// Attributes all of the ending owner's time, called by the owner itself.
+    pub(crate) fn time_last(self, attribute: impl Fn(Tag, u64)) {
+        // The ticker keeps the lock for some instructions; should it be off its core just now, the
+        // last tick of this thread is not worth a longer wait.
+        for _ in 0..100 {
+            if self.time(0, &attribute) {
+                return;
+            }
+            os::yield_now();
+        }
     }
 
     /// Takes over a free shard for the calling thread.
@@ -238,6 +284,7 @@ impl Shard {
         if won {
             header.thread.store(thread, Ordering::Relaxed);
             header.timed_ns.store(0, Ordering::Relaxed);
+            header.kept_ns.store(0, Ordering::Relaxed);
             header.current.store(stack.0, Ordering::Relaxed);
         }
         header.timing.store(0, Ordering::Release);
@@ -306,13 +353,12 @@ impl Shards {
     /// memory or no room for one more: the thread then uses [`Shards::shared`].
     pub(crate) fn acquire(&self, stack: Tag) -> Option<Shard> {
         let thread = os::thread_id();
-        if FREE.load(Ordering::Relaxed) > 0 {
-            if let Some(shard) =
+        if FREE.load(Ordering::Relaxed) > 0
+            && let Some(shard) =
                 self.all().find(|shard| *shard != self.shared() && shard.claim(thread, stack))
-            {
-                FREE.fetch_sub(1, Ordering::Relaxed);
-                return Some(shard);
-            }
+        {
+            FREE.fetch_sub(1, Ordering::Relaxed);
+            return Some(shard);
         }
         if self.count.load(Ordering::Relaxed) >= SHARDS_MAX {
             return None;

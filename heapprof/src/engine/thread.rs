@@ -10,10 +10,10 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use crate::ccs;
-use crate::mode::{self, Mode};
-use crate::os;
-use crate::shard::{SHARDS, Shard, Tag};
+use super::ccs;
+use super::mode::{self, Mode};
+use super::os;
+use super::shard::{SHARDS, Shard, Tag};
 
 struct Thread {
     /// The own shard once blocks carry their stacks: the hook's one test. Null sends the hook to the
@@ -137,7 +137,7 @@ unsafe extern "C" fn on_thread_end(own: *mut c_void) {
         return;
     };
     // The CPU time since the last tick would be lost with the thread's clock.
-    shard.time(ccs::STACKS.attribute());
+    shard.time_last(ccs::STACKS.attribute());
     THREAD.with(|thread| {
         thread.hot.set(null_mut());
         thread.own.set(null_mut());

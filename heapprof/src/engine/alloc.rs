@@ -17,11 +17,11 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 
-use crate::ccs;
-use crate::mode::{self, Mode};
-use crate::shard::{Figure, Shard, Tag};
-use crate::tag;
-use crate::thread::{self, Seat};
+use super::ccs;
+use super::mode::{self, Mode};
+use super::shard::{Figure, Shard, Tag};
+use super::tag;
+use super::thread::{self, Seat};
 
 /// The allocator under [`HeapProf::new`]: jemalloc with the feature `jemalloc`, else the system's.
 #[cfg(feature = "jemalloc")]
@@ -144,6 +144,9 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
 impl<A: GlobalAlloc> HeapProf<A> {
     /// Allocates by `method` and counts the block under the thread's current stack.
     ///
+    /// Counted before the call, and taken back if there is no memory: so only the tag and the header
+    /// have to be kept over the call, which saves four pushes and pops on every allocation.
+    ///
     /// # Safety
     /// As `GlobalAlloc::alloc`; the process tags.
     #[inline(always)]
@@ -154,10 +157,12 @@ impl<A: GlobalAlloc> HeapProf<A> {
         method: unsafe fn(&A, Layout) -> *mut u8,
     ) -> *mut u8 {
         let stack = shard.current();
+        shard.count_allocated(stack, layout.size());
+        shard.set_asked(layout.size());
         // SAFETY: the caller's promise.
         let block = unsafe { self.tagged_as(layout, stack, method) };
-        if !block.is_null() {
-            shard.count_allocated(stack, layout.size());
+        if block.is_null() {
+            uncount();
         }
         block
     }
@@ -247,7 +252,7 @@ impl<A: GlobalAlloc> HeapProf<A> {
             // SAFETY: passed on; the process does not tag.
             return unsafe { method(&self.inner, layout) };
         }
-        crate::profiler::inline_tick(layout.size());
+        super::profiler::inline_tick(layout.size());
         let seat = thread::seat();
         let stack = stack_of_new_block(seat);
         // SAFETY: passed on; the process tags.
@@ -282,7 +287,7 @@ impl<A: GlobalAlloc> HeapProf<A> {
             // SAFETY: passed on; the process does not tag.
             return unsafe { self.inner.realloc(block, layout, new_size) };
         }
-        crate::profiler::inline_tick(new_size);
+        super::profiler::inline_tick(new_size);
         // SAFETY: passed on; the process tags.
         let (moved, old) = unsafe { self.resized(block, layout, new_size) };
         if !moved.is_null() {
@@ -300,6 +305,15 @@ impl<A: GlobalAlloc> HeapProf<A> {
             Mode::Armed | Mode::Started => false,
             Mode::Undecided | Mode::Deciding => mode::decide(self.armed) == Mode::Off,
         }
+    }
+}
+
+/// Takes back the count of the block that this thread has just asked for and not got.
+#[cold]
+#[inline(never)]
+fn uncount() {
+    if let Some(shard) = thread::hot() {
+        shard.uncount_asked(shard.current());
     }
 }
 

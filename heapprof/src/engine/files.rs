@@ -13,8 +13,8 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use super::os;
 use crate::error::Error;
-use crate::os;
 
 /// The descriptor of the `.hp` file being written, for the child that a fork makes; -1 = none.
 static OPEN: AtomicI32 = AtomicI32::new(-1);

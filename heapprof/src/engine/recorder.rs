@@ -6,15 +6,17 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::ccs::{self, STACKS};
-use crate::config::{Breakdown, Clock, Config};
+use super::ccs::{self, STACKS};
+use super::config::Config;
+use super::files::{self, HpFile};
+use super::os;
+use super::resident;
+use super::snapshot::{self, Work};
 use crate::error::Error;
-use crate::files::{self, HpFile};
+use crate::figures::Summary;
 use crate::hp;
-use crate::os;
+use crate::options::{Breakdown, Clock};
 use crate::prof;
-use crate::resident;
-use crate::snapshot::{self, Work};
 
 /// Share of the elapsed time that rewriting the `.prof` file may take, as its inverse.
 const PROF_COST_INVERSE: u64 = 100;
@@ -179,18 +181,6 @@ impl Recorder {
         self.write_prof()?;
         Ok(Summary { hp: self.hp.path().to_owned(), prof: self.prof_path.clone(), samples: self.samples })
     }
-}
-
-/// Where a finished profile is.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Summary {
-    /// The `.hp` file.
-    pub hp: PathBuf,
-    /// The `.prof` file.
-    pub prof: PathBuf,
-    /// Samples in the `.hp` file, the first and the last included.
-    pub samples: u64,
 }
 
 fn seconds(us: u64) -> f64 {

@@ -17,7 +17,7 @@
 //!
 //! `tests/loom_protocols.rs` checks the claim over all interleavings.
 
-use crate::sync::{AtomicU64, Ordering};
+use super::sync::{AtomicU64, Ordering};
 
 /// One counter of one shard: bytes or events since the process began. Written by the shard's owner
 /// only; wraps never in practice (2^64 bytes).
@@ -38,6 +38,13 @@ impl Counter {
     pub(crate) fn add(&self, amount: u64) {
         let old = self.0.load(Ordering::Relaxed);
         self.0.store(old.wrapping_add(amount), Ordering::Relaxed);
+    }
+
+    /// Takes back what [`Counter::add`] added for a block that was not to be had after all. The block
+    /// was never freed, so no reader can come to see more freed than allocated.
+    pub(crate) fn take_back(&self, amount: u64) {
+        let old = self.0.load(Ordering::Relaxed);
+        self.0.store(old.wrapping_sub(amount), Ordering::Relaxed);
     }
 
     /// Adds to a `freed` or `frees` counter.

@@ -13,15 +13,15 @@
 
 use std::alloc::Layout;
 
-use crate::shard::Tag;
+use super::shard::Tag;
 
 /// Bytes of a tag.
 const TAG_BYTES: usize = size_of::<Tag>();
 /// Greatest alignment of a block that has its tag in front.
 const HEADER_ALIGN_MAX: usize = 8;
-/// Sizes above this cannot be tagged and are refused, as every allocator refuses them: the outer
-/// layout has to stay below `isize::MAX` when rounded up to its alignment.
-const SIZE_MAX: usize = isize::MAX as usize - 2 * HEADER_ALIGN_MAX;
+/// Sizes with this bit (4 EiB and up) are refused, as every allocator refuses them: so the outer
+/// layout stays below `isize::MAX` for any header. One bit is the cheapest test there is.
+const TOO_LARGE: usize = 1 << (usize::BITS - 2);
 
 /// Whether a block has its tag in front: the common case.
 #[inline(always)]
@@ -39,12 +39,12 @@ fn header(layout: Layout) -> usize {
 /// space can hold it.
 #[inline(always)]
 pub(crate) fn outer(layout: Layout) -> Option<Layout> {
-    if layout.size() > SIZE_MAX {
+    if layout.size() & TOO_LARGE != 0 {
         return None;
     }
     if is_headed(layout) {
-        // SAFETY: a header is as large as the alignment it keeps, a power of two; the size is at
-        // most SIZE_MAX + 8, which rounds up to no more than isize::MAX.
+        // SAFETY: a header is as large as the alignment it keeps, a power of two; the size is below
+        // TOO_LARGE + 8, which rounds up to no more than isize::MAX.
         return Some(unsafe {
             Layout::from_size_align_unchecked(layout.size() + header(layout), header(layout))
         });

@@ -11,7 +11,7 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::{ccs, os, shard, thread};
+use super::{ccs, os, shard, thread};
 
 /// The state of the process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -8,44 +8,10 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
 use crate::error::{Error, Kind};
-use crate::mode::{STACKS_DEFAULT, STACKS_RANGE, Switch};
-use crate::os;
+use crate::options::{Breakdown, Clock, Sampler};
 
-/// What a band of the `.hp` file stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub enum Breakdown {
-    /// One band per cost-centre stack (GHC's `-hc`).
-    #[default]
-    Stack,
-    /// One band per cost centre: all stacks whose top it is.
-    Centre,
-    /// One band per module of the top cost centre (GHC's `-hm`).
-    Module,
-}
-
-/// What the times in the `.hp` file count.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub enum Clock {
-    /// Seconds since the start of the profile.
-    #[default]
-    Elapsed,
-    /// CPU seconds of the process since the start of the profile, as GHC counts.
-    Cpu,
-}
-
-/// Who takes the samples.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-#[non_exhaustive]
-pub enum Sampler {
-    /// A thread of the profiler's own; it also keeps the time profile.
-    #[default]
-    Thread,
-    /// The program's threads, as they allocate: for programs that must stay single-threaded. Samples
-    /// come no sooner than the next allocation, and every allocation takes the slower path.
-    Inline,
-}
+use super::mode::{STACKS_DEFAULT, STACKS_RANGE, Switch};
+use super::os;
 
 /// All settings, decided.
 #[derive(Clone, Debug)]
@@ -92,7 +58,7 @@ pub(crate) struct Key {
     set: fn(&mut Config, &str) -> bool,
 }
 
-/// Every setting but the switch `HEAPPROF` / `profile`, which [`crate::mode`] reads.
+/// Every setting but the switch `HEAPPROF` / `profile`, which [`super::mode`] reads.
 pub(crate) const KEYS: &[Key] = &[
     Key {
         key: "interval",
@@ -287,12 +253,12 @@ impl Config {
                 continue;
             };
             let value = String::from_utf8_lossy(OsStr::as_bytes(&value)).into_owned();
-            if name == "HEAPPROF" {
-                switch = Some(read_switch(&value, || name.to_owned())?);
-            } else if let Some(key) = KEYS.iter().find(|key| key.variable == name) {
-                if !value.is_empty() {
-                    apply(self, key, &value, || name.to_owned())?;
-                }
+            match KEYS.iter().find(|key| key.variable == name) {
+                Some(_) if value.is_empty() => {}
+                Some(key) => apply(self, key, &value, || name.to_owned())?,
+                None if name == "HEAPPROF" => switch = Some(read_switch(&value, || name.to_owned())?),
+                // Not an error: another version of heapprof may know it.
+                None => os::say(&format!("{name}: no such setting, ignored")),
             }
         }
         let interval = std::env::var_os("HEAPPROF_INTERVAL").is_some_and(|value| !value.is_empty());
