@@ -65,12 +65,18 @@ const fn full(
 }
 
 /// heapprof in its states, and the allocators that bound it.
-static OWN: [Row; 7] = [
+static OWN: [Row; 8] = [
     full(
         "control",
         "plain",
         &[],
         "a second copy of the plain binary: the noise",
+    ),
+    full(
+        "jemalloc-stats",
+        "jemalloc-stats",
+        &[],
+        "plain jemalloc with the statistics that heapprof reads: its part of the rows below",
     ),
     full(
         "system",
