@@ -43,19 +43,10 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    const ALL: Self = Self {
-        cpu: true,
-        memory: true,
-        instructions: true,
-        latency: true,
-    };
+    const ALL: Self = Self { cpu: true, memory: true, instructions: true, latency: true };
 
     fn or_all(self) -> Self {
-        if self.cpu || self.memory || self.instructions || self.latency {
-            self
-        } else {
-            Self::ALL
-        }
+        if self.cpu || self.memory || self.instructions || self.latency { self } else { Self::ALL }
     }
 }
 
@@ -75,10 +66,7 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Options, String> {
     };
     let mut rest = arguments.iter();
     while let Some(option) = rest.next() {
-        let mut value = || {
-            rest.next()
-                .ok_or(format!("{option}: expected a value after it"))
-        };
+        let mut value = || rest.next().ok_or(format!("{option}: expected a value after it"));
         match option.as_str() {
             "--quick" => (options.pairs, options.scale_percent) = (2, 25),
             "--pairs" => options.pairs = positive(option, value()?)?,
@@ -98,14 +86,9 @@ pub(crate) fn parse(arguments: &[String]) -> Result<Options, String> {
     Ok(options)
 }
 
-fn positive<T: std::str::FromStr + Default + PartialEq>(
-    option: &str,
-    text: &str,
-) -> Result<T, String> {
+fn positive<T: std::str::FromStr + Default + PartialEq>(option: &str, text: &str) -> Result<T, String> {
     let number = text.parse().ok().filter(|number| *number != T::default());
-    number.ok_or(format!(
-        "{option}: expected a positive number, read {text:?}"
-    ))
+    number.ok_or(format!("{option}: expected a positive number, read {text:?}"))
 }
 
 fn workloads(names: &str) -> Result<Vec<&'static str>, String> {
@@ -115,10 +98,7 @@ fn workloads(names: &str) -> Result<Vec<&'static str>, String> {
     }
     let find = |name: &str| {
         let found = known.iter().find(|known| **known == name).copied();
-        found.ok_or(format!(
-            "--workloads: {name:?} is none of {}",
-            known.join(", ")
-        ))
+        found.ok_or(format!("--workloads: {name:?} is none of {}", known.join(", ")))
     };
     names.split(',').map(find).collect()
 }
@@ -128,12 +108,7 @@ mod tests {
     use super::*;
 
     fn parsed(line: &str) -> Result<Options, String> {
-        parse(
-            &line
-                .split_whitespace()
-                .map(String::from)
-                .collect::<Vec<_>>(),
-        )
+        parse(&line.split_whitespace().map(String::from).collect::<Vec<_>>())
     }
 
     #[test]
@@ -147,17 +122,9 @@ mod tests {
     #[test]
     fn a_wrong_value_is_quoted_in_the_error() {
         let error = |line| parsed(line).err().expect("an error");
-        assert_eq!(
-            error("--pairs 0"),
-            "--pairs: expected a positive number, read \"0\""
-        );
+        assert_eq!(error("--pairs 0"), "--pairs: expected a positive number, read \"0\"");
         assert_eq!(error("--pairs"), "--pairs: expected a value after it");
-        assert_eq!(
-            error("--fast"),
-            "\"--fast\" is not an option; --help lists them"
-        );
-        assert!(
-            error("--workloads micro,nano").starts_with("--workloads: \"nano\" is none of micro,")
-        );
+        assert_eq!(error("--fast"), "\"--fast\" is not an option; --help lists them");
+        assert!(error("--workloads micro,nano").starts_with("--workloads: \"nano\" is none of micro,"));
     }
 }

@@ -47,12 +47,7 @@ impl Pair {
     }
 }
 
-fn pairs(
-    workers: &Workers,
-    worker: &Worker,
-    workload: &str,
-    options: &Options,
-) -> Result<Vec<Pair>, String> {
+fn pairs(workers: &Workers, worker: &Worker, workload: &str, options: &Options) -> Result<Vec<Pair>, String> {
     let scale = scale_argument(worker.row, workload, options);
     let once = |worker: &Worker| {
         let mut command = command(worker, &workers.scratch, &[]);
@@ -62,32 +57,21 @@ fn pairs(
     let mut pairs = Vec::with_capacity(options.pairs);
     for _ in 0..options.pairs {
         let (plain, compared) = (once(&workers.plain)?, once(worker)?);
-        compared
-            .agrees_with(&plain)
-            .map_err(|error| format!("{}, {workload}: {error}", worker.row.name))?;
+        compared.agrees_with(&plain).map_err(|error| format!("{}, {workload}: {error}", worker.row.name))?;
         // A run shorter than the clock's step would divide by zero.
-        pairs.push(Pair {
-            plain_us: plain.cpu_us.max(1) as f64,
-            compared_us: compared.cpu_us as f64,
-        });
+        pairs.push(Pair { plain_us: plain.cpu_us.max(1) as f64, compared_us: compared.cpu_us as f64 });
     }
     Ok(pairs)
 }
 
 fn share_percent(row: &Row, workload: &str) -> u32 {
     let share = row.share_percent;
-    if TWO_THREADS.contains(&workload) {
-        share.two_threads
-    } else {
-        share.one_thread
-    }
+    if TWO_THREADS.contains(&workload) { share.two_threads } else { share.one_thread }
 }
 
 /// The workload's argument: the scale asked for, times the row's share of it, at least 1.
 pub(crate) fn scale_argument(row: &Row, workload: &str, options: &Options) -> String {
-    (options.scale_percent * share_percent(row, workload) / 100)
-        .max(1)
-        .to_string()
+    (options.scale_percent * share_percent(row, workload) / 100).max(1).to_string()
 }
 
 pub(crate) fn heading(options: &Options) -> Vec<&'static str> {
@@ -99,11 +83,7 @@ pub(crate) fn heading(options: &Options) -> Vec<&'static str> {
 
 fn yardstick(plain_ms: &mut [Vec<f64>]) -> Vec<String> {
     let cell = |values: &mut Vec<f64>| {
-        if values.is_empty() {
-            String::new()
-        } else {
-            format!("{:.0} ms", median(values))
-        }
+        if values.is_empty() { String::new() } else { format!("{:.0} ms", median(values)) }
     };
     let mut cells = vec!["plain jemalloc".to_owned(), "1".to_owned()];
     cells.extend(plain_ms.iter_mut().map(cell));
@@ -119,17 +99,9 @@ pub(crate) fn line(row: &Row, ratios: &[Ratio], options: &Options) -> Vec<String
 }
 
 fn mean(ratios: &[Ratio], options: &Options) -> String {
-    let of_one_thread = options
-        .workloads
-        .iter()
-        .zip(ratios)
-        .filter(|(name, _)| ONE_THREAD.contains(name));
+    let of_one_thread = options.workloads.iter().zip(ratios).filter(|(name, _)| ONE_THREAD.contains(name));
     let medians: Vec<f64> = of_one_thread.map(|(_, ratio)| ratio.median).collect();
-    if medians.is_empty() {
-        String::new()
-    } else {
-        format!("**{}**", places(geometric_mean(&medians)))
-    }
+    if medians.is_empty() { String::new() } else { format!("**{}**", places(geometric_mean(&medians))) }
 }
 
 /// The row's remark, with its share of the workload where that is not all.
@@ -137,9 +109,6 @@ fn about(row: &Row) -> String {
     let share = row.share_percent;
     match (share.one_thread, share.two_threads) {
         (100, 100) => row.about.to_owned(),
-        (one, two) => format!(
-            "{}; {one} % and {two} % of the scale with one and two threads",
-            row.about
-        ),
+        (one, two) => format!("{}; {one} % and {two} % of the scale with one and two threads", row.about),
     }
 }

@@ -18,10 +18,7 @@ pub(crate) fn table(workers: &Workers, options: &Options) -> Result<String, Stri
          operations less an empty run: an allocation of 64 bytes and its free; a realloc between 64 and 128 bytes; \
          entering and leaving a scope."
     );
-    let mut table = Table::new(
-        &caption,
-        &["", "alloc and free", "realloc", "scope", "what it is"],
-    );
+    let mut table = Table::new(&caption, &["", "alloc and free", "realloc", "scope", "what it is"]);
     let plain = counts(workers, &workers.plain, options)?;
     table.row(&line(&workers.plain, &plain, &plain));
     for worker in &workers.compared {
@@ -34,11 +31,7 @@ fn line(worker: &Worker, own: &[f64], plain: &[f64]) -> Vec<String> {
     let mut cells = vec![worker.row.name.to_owned()];
     // Adding zero turns a rounded -0.0 into +0.0.
     let over = |own: f64, plain: f64| ((own - plain) * 10.0).round() / 10.0 + 0.0;
-    cells.extend(
-        own.iter()
-            .zip(plain)
-            .map(|(own, plain)| format!("{:+.1} ({own:.1})", over(*own, *plain))),
-    );
+    cells.extend(own.iter().zip(plain).map(|(own, plain)| format!("{:+.1} ({own:.1})", over(*own, *plain))));
     cells.push(worker.row.about.to_owned());
     cells
 }
@@ -55,26 +48,12 @@ fn counts(workers: &Workers, worker: &Worker, options: &Options) -> Result<Vec<f
     MODES.iter().map(per_operation).collect()
 }
 
-fn instructions(
-    workers: &Workers,
-    worker: &Worker,
-    mode: &str,
-    operations: u32,
-) -> Result<f64, String> {
-    const CALLGRIND: [&str; 3] = [
-        "valgrind",
-        "--tool=callgrind",
-        "--callgrind-out-file=/dev/null",
-    ];
+fn instructions(workers: &Workers, worker: &Worker, mode: &str, operations: u32) -> Result<f64, String> {
+    const CALLGRIND: [&str; 3] = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
     let mut command = command(worker, &workers.scratch, &CALLGRIND);
     command.args([mode, &operations.to_string()]);
     let (_, output) = run(command)?;
     let stderr = String::from_utf8_lossy(&output.stderr);
-    let total = stderr
-        .lines()
-        .find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
-    total.ok_or(format!(
-        "{}: expected valgrind's line \"Collected : <number>\"",
-        worker.row.name
-    ))
+    let total = stderr.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse().ok());
+    total.ok_or(format!("{}: expected valgrind's line \"Collected : <number>\"", worker.row.name))
 }

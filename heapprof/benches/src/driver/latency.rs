@@ -21,31 +21,13 @@ pub(crate) fn table(workers: &Workers, options: &Options) -> Result<String, Stri
     }
     let caption = "Enter and leave of one scope (median of 4,001 batches of 2,000, less the empty loop); one sample of \
                    10,000 stacks in each of 100 threads, CPU time, just after every thread touched every stack and at rest.";
-    let mut table = Table::new(
-        caption,
-        &[
-            "",
-            "scope",
-            "sample, touched",
-            "sample, at rest",
-            "what it is",
-        ],
-    );
+    let mut table = Table::new(caption, &["", "scope", "sample, touched", "sample, at rest", "what it is"]);
     let empty_ns = answer(workers, &workers.plain, "scope-ns")?.number("ns")?;
     for worker in rows {
-        progress(
-            options,
-            &format!("scopes and samples of {}", worker.row.name),
-        );
+        progress(options, &format!("scopes and samples of {}", worker.row.name));
         let scope_ns = answer(workers, worker, "scope-ns")?.number("ns")? - empty_ns;
         let [touched, resting] = sample_cells(workers, worker)?;
-        table.row(&[
-            worker.row.name,
-            &format!("{scope_ns:.2} ns"),
-            &touched,
-            &resting,
-            worker.row.about,
-        ]);
+        table.row(&[worker.row.name, &format!("{scope_ns:.2} ns"), &touched, &resting, worker.row.about]);
     }
     Ok(table.finish())
 }

@@ -22,9 +22,7 @@ pub(crate) fn heading(arguments: &[String], options: &Options) -> String {
 fn cpu_model() -> String {
     let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let model = cpus.lines().find(|line| line.starts_with("model name"));
-    let model = model
-        .and_then(|line| line.split_once(": "))
-        .map(|(_, model)| model.to_owned());
+    let model = model.and_then(|line| line.split_once(": ")).map(|(_, model)| model.to_owned());
     model.unwrap_or("unknown processor".to_owned())
 }
 
@@ -39,6 +37,5 @@ fn first_line_of(program: &str, arguments: &[&str]) -> String {
 
 fn first_line(bytes: Option<Vec<u8>>, source: &str) -> String {
     let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
-    text.filter(|text| !text.is_empty())
-        .unwrap_or(format!("unknown {source}"))
+    text.filter(|text| !text.is_empty()).unwrap_or(format!("unknown {source}"))
 }

@@ -21,9 +21,7 @@ use cli::{Options, Parts};
 use std::process::ExitCode;
 
 /// The eight workloads of one thread; the geometric mean is over these.
-const ONE_THREAD: [&str; 8] = [
-    "micro", "churn", "maps", "json", "realloc", "syn", "regex", "deep",
-];
+const ONE_THREAD: [&str; 8] = ["micro", "churn", "maps", "json", "realloc", "syn", "regex", "deep"];
 
 /// Two threads: the same as `micro`, and blocks freed by another thread.
 const TWO_THREADS: [&str; 2] = ["micro-2", "handover"];
@@ -48,12 +46,7 @@ fn measure(arguments: &[String]) -> Result<(), String> {
     let options = cli::parse(arguments)?;
     let workers = workers::build(&options.rows, &options.profile)?;
     println!("{}", machine::heading(arguments, &options));
-    let Parts {
-        cpu,
-        memory,
-        instructions,
-        latency,
-    } = options.parts;
+    let Parts { cpu, memory, instructions, latency } = options.parts;
     print_part(cpu, || cpu::table(&workers, &options))?;
     print_part(memory, || memory::table(&workers, &options))?;
     print_part(instructions, || instructions::table(&workers, &options))?;

@@ -20,22 +20,14 @@ pub(crate) struct Share {
     pub(crate) two_threads: u32,
 }
 
-const FULL: Share = Share {
-    one_thread: 100,
-    two_threads: 100,
-};
+const FULL: Share = Share { one_thread: 100, two_threads: 100 };
 /// Shared atomic counters: tens of times slower with two threads.
-const CONTENDED: Share = Share {
-    one_thread: 100,
-    two_threads: 20,
-};
+const CONTENDED: Share = Share { one_thread: 100, two_threads: 20 };
 
 const LONG_INTERVAL: [(&str, &str); 1] = [("HEAPPROF_INTERVAL", "3600")];
 const SHORT_INTERVAL: [(&str, &str); 1] = [("HEAPPROF_INTERVAL", "0.1")];
-const SAMPLED_PROFILE: [(&str, &str); 1] = [(
-    JEMALLOC_OPTIONS,
-    "prof:true,prof_active:true,lg_prof_sample:19",
-)];
+const SAMPLED_PROFILE: [(&str, &str); 1] =
+    [(JEMALLOC_OPTIONS, "prof:true,prof_active:true,lg_prof_sample:19")];
 
 /// The variable that a jemalloc built with the prefix `_rjem_` reads.
 pub(crate) const JEMALLOC_OPTIONS: &str = "_RJEM_MALLOC_CONF";
@@ -55,75 +47,29 @@ const fn full(
     environment: &'static [(&'static str, &'static str)],
     about: &'static str,
 ) -> Row {
-    Row {
-        name,
-        feature,
-        environment,
-        share_percent: FULL,
-        about,
-    }
+    Row { name, feature, environment, share_percent: FULL, about }
 }
 
 /// heapprof in its states, and the allocators that bound it.
 static OWN: [Row; 8] = [
-    full(
-        "control",
-        "plain",
-        &[],
-        "a second copy of the plain binary: the noise",
-    ),
+    full("control", "plain", &[], "a second copy of the plain binary: the noise"),
     full(
         "jemalloc-stats",
         "jemalloc-stats",
         &[],
         "plain jemalloc with the statistics that heapprof reads: its part of the rows below",
     ),
-    full(
-        "system",
-        "system",
-        &[],
-        "the C library's allocator, unprofiled",
-    ),
-    full(
-        "disabled",
-        "disabled",
-        &[],
-        "heapprof with its feature `disabled`",
-    ),
-    full(
-        "off",
-        "heapprof",
-        &[],
-        "heapprof linked, cost centres set, no profile running",
-    ),
-    full(
-        "exact",
-        "heapprof",
-        &LONG_INTERVAL,
-        "a profile running, every block counted",
-    ),
-    full(
-        "exact-0.1s",
-        "heapprof",
-        &SHORT_INTERVAL,
-        "the same with a sample every 0.1 s",
-    ),
-    full(
-        "scopes",
-        "scopes",
-        &LONG_INTERVAL,
-        "cost centres without heapprof's allocator",
-    ),
+    full("system", "system", &[], "the C library's allocator, unprofiled"),
+    full("disabled", "disabled", &[], "heapprof with its feature `disabled`"),
+    full("off", "heapprof", &[], "heapprof linked, cost centres set, no profile running"),
+    full("exact", "heapprof", &LONG_INTERVAL, "a profile running, every block counted"),
+    full("exact-0.1s", "heapprof", &SHORT_INTERVAL, "the same with a sample every 0.1 s"),
+    full("scopes", "scopes", &LONG_INTERVAL, "cost centres without heapprof's allocator"),
 ];
 
 /// Other people's profilers and counters, over jemalloc unless said.
 static PEERS: [Row; 6] = [
-    full(
-        "jemalloc-prof",
-        "jemalloc-prof",
-        &SAMPLED_PROFILE,
-        "jemalloc's own profile, one sample in 512 KiB",
-    ),
+    full("jemalloc-prof", "jemalloc-prof", &SAMPLED_PROFILE, "jemalloc's own profile, one sample in 512 KiB"),
     Row {
         name: "hotpath",
         feature: "hotpath",
@@ -149,20 +95,14 @@ static PEERS: [Row; 6] = [
         name: "mod-alloc",
         feature: "mod-alloc",
         environment: &[],
-        share_percent: Share {
-            one_thread: 50,
-            two_threads: 5,
-        },
+        share_percent: Share { one_thread: 50, two_threads: 5 },
         about: "call sites, over the system allocator",
     },
     Row {
         name: "dhat",
         feature: "dhat",
         environment: &[],
-        share_percent: Share {
-            one_thread: 3,
-            two_threads: 2,
-        },
+        share_percent: Share { one_thread: 3, two_threads: 2 },
         about: "whole stacks, over the system allocator",
     },
 ];
@@ -179,11 +119,7 @@ pub(crate) fn select(names: &str) -> Result<Vec<&'static Row>, String> {
             "all" => chosen.extend(all()),
             "own" => chosen.extend(&OWN),
             "peers" => chosen.extend(&PEERS),
-            _ => chosen.push(
-                all()
-                    .find(|row| row.name == name)
-                    .ok_or_else(|| unknown(name, all()))?,
-            ),
+            _ => chosen.push(all().find(|row| row.name == name).ok_or_else(|| unknown(name, all()))?),
         }
     }
     Ok(chosen)
@@ -191,8 +127,5 @@ pub(crate) fn select(names: &str) -> Result<Vec<&'static Row>, String> {
 
 fn unknown<'a>(name: &str, rows: impl Iterator<Item = &'a Row>) -> String {
     let names: Vec<&str> = rows.map(|row| row.name).collect();
-    format!(
-        "--rows: {name:?} is none of own, peers, all, {}",
-        names.join(", ")
-    )
+    format!("--rows: {name:?} is none of own, peers, all, {}", names.join(", "))
 }

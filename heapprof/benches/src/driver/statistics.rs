@@ -12,11 +12,7 @@ impl Ratio {
     /// Of at least one pair's ratio.
     pub(crate) fn of(mut ratios: Vec<f64>) -> Self {
         let median = median(&mut ratios);
-        Self {
-            median,
-            least: ratios[0],
-            most: ratios[ratios.len() - 1],
-        }
+        Self { median, least: ratios[0], most: ratios[ratios.len() - 1] }
     }
 
     /// `1.12 (1.08–1.15)`; large ratios with fewer places, since their noise is larger too.
@@ -24,12 +20,7 @@ impl Ratio {
         if self.least == self.most {
             return places(self.median);
         }
-        format!(
-            "{} ({}–{})",
-            places(self.median),
-            places(self.least),
-            places(self.most)
-        )
+        format!("{} ({}–{})", places(self.median), places(self.least), places(self.most))
     }
 }
 
@@ -43,11 +34,7 @@ pub(crate) fn places(ratio: f64) -> String {
 pub(crate) fn median(values: &mut [f64]) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
-    if values.len() % 2 == 1 {
-        values[middle]
-    } else {
-        (values[middle - 1] + values[middle]) / 2.0
-    }
+    if values.len() % 2 == 1 { values[middle] } else { (values[middle - 1] + values[middle]) / 2.0 }
 }
 
 /// The geometric mean: the only one for which a ratio and its inverse cancel.

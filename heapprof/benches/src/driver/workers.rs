@@ -34,42 +34,26 @@ impl Drop for Scratch {
 pub(crate) fn build(rows: &[&'static Row], profile: &str) -> Result<Workers, String> {
     let target = target_folder()?;
     let binaries = target.join("rows");
-    let scratch =
-        Scratch(std::env::temp_dir().join(format!("heapprof-overhead-{}", std::process::id())));
+    let scratch = Scratch(std::env::temp_dir().join(format!("heapprof-overhead-{}", std::process::id())));
     for folder in [&binaries, &scratch.0] {
-        std::fs::create_dir_all(folder)
-            .map_err(|error| format!("{}: {error}", folder.display()))?;
+        std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     let worker = |row: &'static Row| {
         let binary = binaries.join(row.name.replace(' ', "-"));
         compile(row.feature, profile, &target)?;
-        replace(
-            &target.join(profile_folder(profile)).join("worker"),
-            &binary,
-        )?;
+        replace(&target.join(profile_folder(profile)).join("worker"), &binary)?;
         Ok(Worker { row, binary })
     };
     let plain = worker(&PLAIN)?;
-    let compared = rows
-        .iter()
-        .map(|row| worker(row))
-        .collect::<Result<_, String>>()?;
-    Ok(Workers {
-        plain,
-        compared,
-        scratch,
-    })
+    let compared = rows.iter().map(|row| worker(row)).collect::<Result<_, String>>()?;
+    Ok(Workers { plain, compared, scratch })
 }
 
 /// The target folder that this driver itself was built in: `<target>/<profile>/overhead`.
 fn target_folder() -> Result<PathBuf, String> {
-    let driver =
-        std::env::current_exe().map_err(|error| format!("the driver's own path: {error}"))?;
+    let driver = std::env::current_exe().map_err(|error| format!("the driver's own path: {error}"))?;
     let target = driver.parent().and_then(Path::parent);
-    target.map(Path::to_path_buf).ok_or(format!(
-        "{}: expected it in a target folder",
-        driver.display()
-    ))
+    target.map(Path::to_path_buf).ok_or(format!("{}: expected it in a target folder", driver.display()))
 }
 
 fn profile_folder(profile: &str) -> &str {
@@ -79,34 +63,17 @@ fn profile_folder(profile: &str) -> &str {
 fn compile(feature: &str, profile: &str, target: &Path) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let status = Command::new(cargo)
-        .args([
-            "build",
-            "--quiet",
-            "--bin",
-            "worker",
-            "--features",
-            feature,
-            "--profile",
-            profile,
-        ])
-        .args([
-            "--manifest-path",
-            concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
-        ])
+        .args(["build", "--quiet", "--bin", "worker", "--features", feature, "--profile", profile])
+        .args(["--manifest-path", concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml")])
         .arg("--target-dir")
         .arg(target)
         .status()
         .map_err(|error| format!("cargo cannot be started: {error}"))?;
-    status
-        .success()
-        .then_some(())
-        .ok_or(format!("the worker with feature {feature} does not build"))
+    status.success().then_some(()).ok_or(format!("the worker with feature {feature} does not build"))
 }
 
 /// Copies through a removed name, so that a worker that still runs is not written to.
 fn replace(from: &Path, to: &Path) -> Result<(), String> {
     let _ = std::fs::remove_file(to);
-    std::fs::copy(from, to)
-        .map(drop)
-        .map_err(|error| format!("{}: {error}", to.display()))
+    std::fs::copy(from, to).map(drop).map_err(|error| format!("{}: {error}", to.display()))
 }

@@ -58,9 +58,7 @@ pub(crate) fn start() -> impl Sized {
 
 #[cfg(feature = "hotpath")]
 pub(crate) fn start() -> impl Sized {
-    hotpath::HotpathGuardBuilder::new("worker")
-        .format(hotpath::Format::None)
-        .build()
+    hotpath::HotpathGuardBuilder::new("worker").format(hotpath::Format::None).build()
 }
 
 /// The least useful tracker: bytes in and bytes out.
@@ -82,7 +80,6 @@ pub(crate) fn start() -> impl Sized {
             self.freed_bytes.fetch_add(bytes, Relaxed);
         }
     }
-    AllocationRegistry::set_global_tracker(Totals::default())
-        .expect("this is the only tracker set");
+    AllocationRegistry::set_global_tracker(Totals::default()).expect("this is the only tracker set");
     AllocationRegistry::enable_tracking();
 }

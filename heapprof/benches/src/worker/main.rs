@@ -32,9 +32,7 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[String]) -> Result<String, String> {
-    let name = arguments
-        .first()
-        .ok_or("expected a workload name as the first argument")?;
+    let name = arguments.first().ok_or("expected a workload name as the first argument")?;
     let count = || number(arguments.get(1));
     match name.as_str() {
         "pair" => Ok(checksum(operations::pairs(count()?))),
@@ -55,14 +53,12 @@ fn checksum(value: u64) -> String {
 
 fn number(argument: Option<&String>) -> Result<usize, String> {
     let text = argument.ok_or("expected a number as the second argument")?;
-    text.parse()
-        .map_err(|_| format!("expected a number as the second argument, read {text:?}"))
+    text.parse().map_err(|_| format!("expected a number as the second argument, read {text:?}"))
 }
 
 /// The highest resident memory so far, in KiB: read before the row's own report is written.
 fn peak_resident_kib() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok())
-        .unwrap_or(0)
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
 }

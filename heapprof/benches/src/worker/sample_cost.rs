@@ -40,14 +40,12 @@ mod with_heapprof {
     level!(fourth: 0 "d0", 1 "d1", 2 "d2", 3 "d3", 4 "d4", 5 "d5", 6 "d6", 7 "d7", 8 "d8", 9 "d9");
 
     /// Adds one live block to each of 10 x 10 x 10 x 10 stacks.
-    fn touch_every_stack(blocks: &mut Vec<Box<u64>>) {
+    fn touch_every_stack(blocks: &mut Vec<Vec<u8>>) {
         for number in 0..10_000 {
             let digit = |place: usize| number / place % 10;
             first(digit(1_000), || {
                 second(digit(100), || {
-                    third(digit(10), || {
-                        fourth(digit(1), || blocks.push(Box::new(number as u64)))
-                    });
+                    third(digit(10), || fourth(digit(1), || blocks.push(vec![1; 8])));
                 });
             });
         }
@@ -56,9 +54,7 @@ mod with_heapprof {
     /// Times samples in milliseconds of CPU: at rest and freshly touched, each the median.
     pub(crate) fn measure() -> Result<String, String> {
         let turn = Arc::new(Barrier::new(THREADS + 1));
-        let threads: Vec<_> = (0..THREADS)
-            .map(|_| spawn_toucher(Arc::clone(&turn)))
-            .collect();
+        let threads: Vec<_> = (0..THREADS).map(|_| spawn_toucher(Arc::clone(&turn))).collect();
         let mut touched_ms = Vec::new();
         let mut resting_ms = Vec::new();
         let mut outcome = Ok(());
@@ -66,22 +62,14 @@ mod with_heapprof {
             turn.wait();
             turn.wait();
             std::thread::sleep(TIME_TO_PARK);
-            outcome = outcome
-                .and(timed_sample(&mut touched_ms))
-                .and(timed_sample(&mut resting_ms));
+            outcome = outcome.and(timed_sample(&mut touched_ms)).and(timed_sample(&mut resting_ms));
         }
         turn.wait();
         for thread in threads {
-            thread
-                .join()
-                .map_err(|_| "a thread that touches stacks panicked")?;
+            thread.join().map_err(|_| "a thread that touches stacks panicked")?;
         }
         outcome?;
-        Ok(format!(
-            "touched_ms={:.3} resting_ms={:.3}",
-            median(touched_ms),
-            median(resting_ms)
-        ))
+        Ok(format!("touched_ms={:.3} resting_ms={:.3}", median(touched_ms), median(resting_ms)))
     }
 
     /// Between the two waits of a turn the thread touches all stacks; outside it is parked.
@@ -110,9 +98,7 @@ mod with_heapprof {
 
     fn process_cpu() -> Result<Duration, String> {
         let clock = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID);
-        clock
-            .map(Duration::from)
-            .map_err(|error| format!("the CPU clock cannot be read: {error}"))
+        clock.map(Duration::from).map_err(|error| format!("the CPU clock cannot be read: {error}"))
     }
 
     fn median(mut values: Vec<f64>) -> f64 {

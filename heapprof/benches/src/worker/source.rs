@@ -8,8 +8,8 @@ use crate::workloads::Random;
 
 /// Nouns and verbs that names are put together from; one is not ASCII, for Unicode patterns.
 const WORDS: [&str; 16] = [
-    "account", "buffer", "cursor", "draft", "entry", "field", "größe", "header", "index",
-    "journal", "kernel", "ledger", "message", "number", "offset", "packet",
+    "account", "buffer", "cursor", "draft", "entry", "field", "größe", "header", "index", "journal",
+    "kernel", "ledger", "message", "number", "offset", "packet",
 ];
 
 const TYPES: [&str; 8] = [
@@ -27,10 +27,7 @@ const OPERATORS: [&str; 8] = ["+", "-", "*", "^", "&", "|", "%", "<<"];
 
 /// At least `bytes` bytes of valid Rust, the same for the same length.
 pub(crate) fn rust_source(bytes: usize) -> String {
-    let mut writer = Writer {
-        text: String::with_capacity(bytes + 4_096),
-        random: Random::new(0xC0FFEE),
-    };
+    let mut writer = Writer { text: String::with_capacity(bytes + 4_096), random: Random::new(0xC0FFEE) };
     while writer.text.len() < bytes {
         writer.item();
     }
@@ -54,12 +51,7 @@ impl Writer {
 
     /// A name such as `ledger_entry_17`: few enough that names recur.
     fn name(&mut self) -> String {
-        format!(
-            "{}_{}_{}",
-            self.pick(&WORDS),
-            self.pick(&WORDS),
-            self.random.below(40)
-        )
+        format!("{}_{}_{}", self.pick(&WORDS), self.pick(&WORDS), self.random.below(40))
     }
 
     /// The same words in the shape of a type: `LedgerEntry17`.
@@ -88,9 +80,7 @@ impl Writer {
 
     fn structure(&mut self) {
         let name = self.type_name();
-        self.put(&format!(
-            "#[derive(Clone, Debug)]\npub struct {name}<'a, T: Clone = u8> {{\n"
-        ));
+        self.put(&format!("#[derive(Clone, Debug)]\npub struct {name}<'a, T: Clone = u8> {{\n"));
         for _ in 0..2 + self.random.below(6) {
             let field = format!("    pub(crate) {}: {},\n", self.name(), self.pick(&TYPES));
             self.put(&field);
@@ -115,13 +105,12 @@ impl Writer {
 
     fn interface(&mut self) {
         let (name, constant) = (self.type_name(), self.random.below(500));
-        self.put(&format!("pub trait {name}: Send + 'static {{\n    type Output;\n    const LIMIT: usize = {constant};\n"));
+        self.put(&format!(
+            "pub trait {name}: Send + 'static {{\n    type Output;\n    const LIMIT: usize = {constant};\n"
+        ));
         for _ in 0..1 + self.random.below(3) {
-            let method = format!(
-                "    fn {}(&mut self, from: {}) -> Self::Output;\n",
-                self.name(),
-                self.pick(&TYPES)
-            );
+            let method =
+                format!("    fn {}(&mut self, from: {}) -> Self::Output;\n", self.name(), self.pick(&TYPES));
             self.put(&method);
         }
         self.put("}\n");
@@ -129,9 +118,7 @@ impl Writer {
 
     fn implementation(&mut self) {
         let name = self.type_name();
-        self.put(&format!(
-            "impl<'a, T> {name}<'a, T>\nwhere\n    T: Clone + PartialOrd,\n{{\n"
-        ));
+        self.put(&format!("impl<'a, T> {name}<'a, T>\nwhere\n    T: Clone + PartialOrd,\n{{\n"));
         for _ in 0..1 + self.random.below(4) {
             self.function("    pub(crate) ");
         }
@@ -141,9 +128,7 @@ impl Writer {
     fn constant(&mut self) {
         let name = self.name().to_uppercase();
         let (small, large) = (self.random.below(999), self.random.below(99));
-        self.put(&format!(
-            "pub const {name}: [f64; 3] = [{small}.5e-3, {large}_000.0, 1.0 / 3.0];\n"
-        ));
+        self.put(&format!("pub const {name}: [f64; 3] = [{small}.5e-3, {large}_000.0, 1.0 / 3.0];\n"));
     }
 
     fn function(&mut self, visibility: &str) {
@@ -170,27 +155,11 @@ impl Writer {
         let value = self.expression(3);
         match self.random.below(if depth == 0 { 3 } else { 7 }) {
             0 => self.put(&format!("    let mut {name} = {value};\n")),
-            1 => self.put(&format!(
-                "    writer.{name}({value}, |item| item.len() + 1)?; // may fail\n"
-            )),
-            2 => self.put(&format!(
-                "    println!(\"{name}: {{}} of {{:?}}\\n\", {value}, limit);\n"
-            )),
-            3 => self.nested(
-                &format!("    if {value} > limit && !{name}.is_empty() {{\n"),
-                depth,
-                "    }\n",
-            ),
-            4 => self.nested(
-                &format!("    for {name} in 0..({value}) {{\n"),
-                depth,
-                "    }\n",
-            ),
-            5 => self.nested(
-                &format!("    while let Some({name}) = stack.pop() {{\n"),
-                depth,
-                "    }\n",
-            ),
+            1 => self.put(&format!("    writer.{name}({value}, |item| item.len() + 1)?; // may fail\n")),
+            2 => self.put(&format!("    println!(\"{name}: {{}} of {{:?}}\\n\", {value}, limit);\n")),
+            3 => self.nested(&format!("    if {value} > limit && !{name}.is_empty() {{\n"), depth, "    }\n"),
+            4 => self.nested(&format!("    for {name} in 0..({value}) {{\n"), depth, "    }\n"),
+            5 => self.nested(&format!("    while let Some({name}) = stack.pop() {{\n"), depth, "    }\n"),
             _ => {
                 let head = format!(
                     "    match {value} {{\n    0 | 1 => return Err(Error::{name}),\n    other @ 2..=9 if other != limit => {{\n"
@@ -221,10 +190,7 @@ impl Writer {
             1 => format!("self.{name}.iter().map(|x| x * 2).sum::<u64>()"),
             2 => format!("compute(&{name}[..], \"{name} \\\"quoted\\\"\")"),
             3 => format!("{}.{}e3", self.random.below(99), self.random.below(99)),
-            4 => format!(
-                "Some::<u32>({name} as u32).unwrap_or(0x{:x})",
-                self.random.below(1 << 20)
-            ),
+            4 => format!("Some::<u32>({name} as u32).unwrap_or(0x{:x})", self.random.below(1 << 20)),
             _ => name,
         }
     }
@@ -238,11 +204,7 @@ mod tests {
     fn the_source_is_valid_rust_and_always_the_same() {
         let source = rust_source(100_000);
         let file = syn::parse_file(&source).expect("valid Rust");
-        assert!(
-            file.items.len() > 40,
-            "{} items are too few to resemble a file",
-            file.items.len()
-        );
+        assert!(file.items.len() > 40, "{} items are too few to resemble a file", file.items.len());
         assert_eq!(source, rust_source(100_000));
     }
 }

@@ -102,9 +102,7 @@ fn churn(percent: usize) -> u64 {
     let slots = scaled(400_000, percent);
     let mut table: Vec<Vec<u8>> = {
         scope!("fill");
-        (0..slots)
-            .map(|_| block_in_one_of_eight(&mut random))
-            .collect()
+        (0..slots).map(|_| block_in_one_of_eight(&mut random)).collect()
     };
     let mut sum = 0_u64;
     for _ in 0..scaled(4_500_000, percent) {
@@ -145,10 +143,7 @@ fn maps(percent: usize) -> u64 {
             let key = random.below(1 << 40);
             {
                 scope!("lists");
-                lists
-                    .entry(format!("list {}", key % (entries / 2 + 1)))
-                    .or_default()
-                    .push(number as u32);
+                lists.entry(format!("list {}", key % (entries / 2 + 1))).or_default().push(number as u32);
             }
             scope!("names");
             let value = {
@@ -167,10 +162,7 @@ fn maps(percent: usize) -> u64 {
 fn sum_of_lengths(lists: &Lists, names: &BTreeMap<String, String>) -> u64 {
     scope!("iterate");
     let lists: usize = lists.iter().map(|(key, list)| key.len() * list.len()).sum();
-    let names: usize = names
-        .iter()
-        .map(|(key, value)| key.len() + value.len())
-        .sum();
+    let names: usize = names.iter().map(|(key, value)| key.len() + value.len()).sum();
     (lists + names) as u64
 }
 
@@ -210,23 +202,14 @@ fn json_document(bytes: usize) -> String {
 /// One object with nested arrays and objects, strings of several lengths, floats and flags.
 fn write_order(out: &mut String, random: &mut Random) -> std::fmt::Result {
     let (order, price) = (random.below(1_000_000), random.below(10_000));
-    write!(
-        out,
-        r#"{{"order":{order},"customer":{{"name":"Customer no. {}","#,
-        random.below(5_000)
-    )?;
+    write!(out, r#"{{"order":{order},"customer":{{"name":"Customer no. {}","#, random.below(5_000))?;
     write!(
         out,
         r#""mail":"c{order:x}@example.org","place":{{"lat":{}.5,"lon":-{}.25}}}},"#,
         price % 90,
         price % 180
     )?;
-    write!(
-        out,
-        r#""paid":{},"total":{price}.{:02},"notes":["#,
-        price & 1 == 0,
-        price % 100
-    )?;
+    write!(out, r#""paid":{},"total":{price}.{:02},"notes":["#, price & 1 == 0, price % 100)?;
     for note in 0..random.below(4) {
         write!(out, r#""note {note} on {order}","#)?;
     }
@@ -247,10 +230,7 @@ fn weight(value: &serde_json::Value) -> u64 {
     use serde_json::Value;
     match value {
         Value::Array(items) => 1 + items.iter().map(weight).sum::<u64>(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, value)| name.len() as u64 + weight(value))
-            .sum(),
+        Value::Object(fields) => fields.iter().map(|(name, value)| name.len() as u64 + weight(value)).sum(),
         Value::String(text) => text.len() as u64,
         Value::Null | Value::Bool(_) | Value::Number(_) => 1,
     }
@@ -270,19 +250,14 @@ fn realloc(percent: usize) -> u64 {
         }
         let mut text = String::new();
         for number in 0..length / 4 {
-            text.push_str(if number % 2 == 0 {
-                "growing "
-            } else {
-                "größer "
-            });
+            text.push_str(if number % 2 == 0 { "growing " } else { "größer " });
         }
         let zeroed = black_box(vec![0_u8; length * 3]);
         if round % 16 == 0 {
             columns.iter_mut().for_each(Vec::shrink_to_fit);
         }
         let columns = black_box(columns);
-        sum += (columns.iter().map(Vec::len).sum::<usize>() + text.len()) as u64
-            + u64::from(zeroed[length]);
+        sum += (columns.iter().map(Vec::len).sum::<usize>() + text.len()) as u64 + u64::from(zeroed[length]);
     }
     sum
 }
