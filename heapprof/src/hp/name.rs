@@ -214,8 +214,12 @@ pub(super) fn shorten(label: &str, room: usize, measure: fn(&str) -> usize) -> S
 fn units(mut word: &str) -> Vec<&str> {
     let mut units = Vec::new();
     while let Some(first) = word.chars().next() {
-        let escape = first == '^' && hex_pair(&word.as_bytes()[1..]).is_some();
-        let (unit, rest) = word.split_at(if escape { 3 } else { first.len_utf8() });
+        let length = match &word.as_bytes()[1..] {
+            tail if first == '^' && hex_pair(tail).is_some() => 3,
+            [b'.', ..] if first == '^' => 2,
+            _ => first.len_utf8(),
+        };
+        let (unit, rest) = word.split_at(length);
         units.push(unit);
         word = rest;
     }

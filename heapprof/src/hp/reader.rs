@@ -267,9 +267,12 @@ impl<R: Read> Reader<R> {
     }
 
     fn header(&mut self, field: Field) -> Result<Item, Error> {
-        let Operand::Text = self.operand()? else {
-            return Err(self.unexpected("a string in double quotes"));
-        };
+        match self.operand()? {
+            Operand::Text => {}
+            // Perhaps a longer name that the end of the file cut to this word.
+            Operand::CutOff if self.state.samples > 0 => return Ok(self.cut()),
+            _ => return Err(self.unexpected("a string in double quotes")),
+        }
         self.state.seen[field as usize] = true;
         Ok(Item::Header(field))
     }
@@ -278,6 +281,9 @@ impl<R: Read> Reader<R> {
         let Some(time_s) = self.time()? else {
             return Ok(self.cut());
         };
+        if time_s < self.state.last_s && self.at_end() {
+            return Ok(self.cut());
+        }
         if time_s < self.state.last_s {
             let expected = format!("{:.6} or more, as times never decrease", self.state.last_s);
             return Err(self.syntax(format!("BEGIN_SAMPLE {time_s:.6}"), expected));
@@ -301,10 +307,14 @@ impl<R: Read> Reader<R> {
     }
 
     fn mark(&mut self) -> Result<Item, Error> {
-        if self.state.begun {
-            return Err(self.syntax("MARK".into(), "END_SAMPLE before it".into()));
+        let begun = self.state.begun;
+        match self.time() {
+            Ok(None) => Ok(self.cut()),
+            // What stands after the word does not matter then.
+            _ if begun => Err(self.syntax("MARK".into(), "END_SAMPLE before it".into())),
+            Ok(Some(time_s)) => Ok(Item::Mark(time_s)),
+            Err(error) => Err(error),
         }
-        Ok(self.time()?.map_or_else(|| self.cut(), Item::Mark))
     }
 
     fn row(&mut self, name_bytes: usize) -> Result<Item, Error> {
@@ -507,7 +517,11 @@ fn whole(digits: &[u8]) -> u128 {
 fn quoted(token: &[u8]) -> String {
     const SHOWN: usize = 40;
     let text = String::from_utf8_lossy(&token[..token.len().min(SHOWN * 4)]);
-    let mut shown: String = text.chars().take(SHOWN).flat_map(char::escape_debug).collect();
+    let printable = |c: char| match c {
+        '"' | '\'' | '\\' => c.to_string(),
+        _ => c.escape_debug().to_string(),
+    };
+    let mut shown: String = text.chars().take(SHOWN).map(printable).collect();
     if text.chars().count() > SHOWN {
         shown.push_str("...");
     }

@@ -1,0 +1,115 @@
+//! What the tests of profiles and charts share: seeded random numbers, random profiles, goldens, folders.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// A xorshift generator: the same numbers on every machine.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+
+    /// A number from 0 to `end` - 1.
+    pub fn below(&mut self, end: usize) -> usize {
+        ((self.next() >> 11) % end as u64) as usize
+    }
+
+    /// True once in `times`.
+    pub fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    pub fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+        from[self.below(from.len())]
+    }
+}
+
+/// The text of a random profile that GHC's tool reads: ties, zeros, repeated names, equal times,
+/// marks anywhere, rows outside samples, names of all widths.
+pub fn random_hp(random: &mut Random) -> String {
+    let mut text = String::new();
+    let job = "job with a rather long line of arguments +RTS -hc -i0.01 and so on and so on until it is cut";
+    let job = &job[..1 + random.below(job.len())];
+    let unit = random.pick(&["seconds", "s", "mutator CPU seconds", "MB x MMMM"]);
+    let _ = writeln!(text, "JOB \"{job}\"\nDATE \"Thu Jan  1 00:00 2026\"");
+    let _ = writeln!(text, "SAMPLE_UNIT \"{unit}\"\nVALUE_UNIT \"{}\"", random.pick(&["bytes", "W"]));
+    let bands = [0, 1, 3, 8, 24, 45][random.below(6)];
+    let names: Vec<String> = (0..bands).map(|_| random_name(random)).collect();
+    let most = [1, 3, 50, 5_000, 8_000_000, 4_000_000_000_000][random.below(6)];
+    let mut time = random.below(4) as f64 * 0.25;
+    for _ in 0..1 + random.below(12) {
+        if random.once_in(4) {
+            let _ = writeln!(text, "MARK {:.6}", random.below(40) as f64 * 0.1);
+        }
+        let _ = writeln!(text, "BEGIN_SAMPLE {time:.6}");
+        for name in &names {
+            if !random.once_in(3) {
+                let _ = writeln!(text, "{name}\t{}", random.below(most + 1));
+            }
+            if random.once_in(40) {
+                let _ = writeln!(text, "{name} {}", random.below(most + 1));
+            }
+        }
+        let _ = writeln!(text, "END_SAMPLE {time:.6}");
+        time += [0.0, 0.01, 0.25, 3.0, 1000.0][random.below(5)] * (1 + random.below(3)) as f64;
+    }
+    text
+}
+
+fn random_name(random: &mut Random) -> String {
+    let parts = [
+        "(12)", "main", "/", "CAF", "a", "b", "MMM", "\\", "ü", "x.y", "(", ")", "7", "OTHER", "MARKET",
+        "JOBS", "...",
+    ];
+    let mut name = String::new();
+    let most = [2, 3, 9][random.below(3)];
+    for _ in 0..1 + random.below(most) {
+        name.push_str(random.pick(&parts));
+    }
+    name
+}
+
+/// An empty folder for one test.
+pub fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("the target folder takes folders");
+    folder
+}
+
+/// A file of `tests/data/hp`.
+pub fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/hp").join(name)
+}
+
+/// Asserts that `actual` is the golden of that name; `HEAPPROF_BLESS=1` makes it so.
+pub fn assert_golden(name: &str, actual: &[u8]) {
+    let path = data("want").join(name);
+    if std::env::var_os("HEAPPROF_BLESS").is_some() {
+        std::fs::write(&path, actual).expect("goldens can be written");
+        return;
+    }
+    let expected = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    if let Some(line) = first_difference(&expected, actual) {
+        panic!("{} differs from line {line} on; HEAPPROF_BLESS=1 rewrites it", path.display());
+    }
+}
+
+/// The first line in which two texts differ, from 1.
+pub fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
+    let (mut ones, mut others) = (one.split(|b| *b == b'\n'), other.split(|b| *b == b'\n'));
+    (1..).find_map(|line| match (ones.next(), others.next()) {
+        (None, None) => Some(None),
+        (one, other) => (one != other).then_some(Some(line)),
+    })?
+}
