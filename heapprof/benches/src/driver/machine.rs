@@ -7,10 +7,11 @@ use std::process::Command;
 pub(crate) fn heading(arguments: &[String], options: &Options) -> String {
     let command = "cargo run --release --manifest-path heapprof/benches/Cargo.toml --";
     format!(
-        "`{command} {}`\n\n{}, {} cores, Linux {}; {}; {}; profile `{}` (codegen-units = 1, no LTO), scale {} %.\n",
+        "`{command} {}`\n\n{}, {} cores, load {}, Linux {}; {}; {}; profile `{}` (codegen-units = 1, no LTO), scale {} %.\n",
         arguments.join(" "),
         cpu_model(),
         std::thread::available_parallelism().map_or(1, usize::from),
+        load(),
         first_line_of_file("/proc/sys/kernel/osrelease"),
         first_line_of("rustc", &["--version"]),
         first_line_of("date", &["-u", "+%Y-%m-%d"]),
@@ -24,6 +25,13 @@ fn cpu_model() -> String {
     let model = cpus.lines().find(|line| line.starts_with("model name"));
     let model = model.and_then(|line| line.split_once(": ")).map(|(_, model)| model.to_owned());
     model.unwrap_or("unknown processor".to_owned())
+}
+
+/// The load of the last minute. With another job on the machine two threads seldom run at once, and
+/// shared counters then look cheaper than they are.
+fn load() -> String {
+    let load = first_line_of_file("/proc/loadavg");
+    load.split_whitespace().next().unwrap_or_default().to_owned()
 }
 
 fn first_line_of_file(path: &str) -> String {
