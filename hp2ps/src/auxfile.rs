@@ -41,17 +41,11 @@ impl Previous {
     pub fn parse(text: &[u8]) -> Result<Previous, Error> {
         let mut previous = Previous::default();
         for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
-            let words: Vec<&[u8]> = line
-                .split(|byte| byte.is_ascii_whitespace())
-                .filter(|word| !word.is_empty())
-                .collect();
+            let words: Vec<&[u8]> =
+                line.split(|byte| byte.is_ascii_whitespace()).filter(|word| !word.is_empty()).collect();
             previous.note(&words).ok_or_else(|| Error::Aux {
                 line: at + 1,
-                read: String::from_utf8_lossy(line)
-                    .trim()
-                    .escape_debug()
-                    .take(60)
-                    .collect(),
+                read: String::from_utf8_lossy(line).trim().escape_debug().take(60).collect(),
             })?;
         }
         Ok(previous)
@@ -94,7 +88,7 @@ pub(crate) fn write<'a>(
     for (name, shade) in bands {
         out.write_all(b"SHADE ")?;
         out.write_all(name)?;
-        writeln!(out, " {:.2}", shade.number())?;
+        writeln!(out, " {:.2}", shade.number)?;
     }
     Ok(())
 }

@@ -16,17 +16,10 @@ pub(crate) fn above_trace(census: &Census, threshold_percent: f64) -> Vec<usize>
     }
     let order = initial_order(&census.names.all);
     let kept = remove_trace(order.clone(), &with_unfinished, threshold_percent);
-    if !census
-        .unfinished
-        .iter()
-        .any(|(band, _)| kept.contains(band))
-    {
+    if !census.unfinished.iter().any(|(band, _)| kept.contains(band)) {
         return kept;
     }
-    let complete = order
-        .into_iter()
-        .filter(|&band| census.totals[band].rows > 0)
-        .collect();
+    let complete = order.into_iter().filter(|&band| census.totals[band].rows > 0).collect();
     remove_trace(complete, &census.totals, threshold_percent)
 }
 
@@ -60,15 +53,9 @@ fn hash_chain(name: &[u8]) -> u32 {
 }
 
 /// Sorts as [`selection_order`] does.
-pub(crate) fn sort_by_key<K: PartialOrd>(
-    order: Vec<usize>,
-    key: impl Fn(usize) -> K,
-) -> Vec<usize> {
+pub(crate) fn sort_by_key<K: PartialOrd>(order: Vec<usize>, key: impl Fn(usize) -> K) -> Vec<usize> {
     let keys: Vec<K> = order.iter().map(|&band| key(band)).collect();
-    selection_order(&keys)
-        .into_iter()
-        .map(|at| order[at])
-        .collect()
+    selection_order(&keys).into_iter().map(|at| order[at]).collect()
 }
 
 /// Splits off the bands that share the band OTHER: all but the topmost `limit - 1` if there are more than
@@ -90,17 +77,9 @@ pub(crate) fn limit(mut order: Vec<usize>, limit: usize) -> (Vec<usize>, Vec<usi
 fn selection_order<K: PartialOrd>(keys: &[K]) -> Vec<usize> {
     let comparable = |element: usize| keys[element].partial_cmp(&keys[element]).is_some();
     let mut order: Vec<usize> = (0..keys.len()).collect();
-    let entry = |place: usize, element: usize| {
-        Reverse(Entry {
-            key: &keys[element],
-            place,
-            element,
-        })
-    };
-    let mut heap: BinaryHeap<_> = (0..keys.len())
-        .filter(|&at| comparable(at))
-        .map(|at| entry(at, at))
-        .collect();
+    let entry = |place: usize, element: usize| Reverse(Entry { key: &keys[element], place, element });
+    let mut heap: BinaryHeap<_> =
+        (0..keys.len()).filter(|&at| comparable(at)).map(|at| entry(at, at)).collect();
     for place in 0..keys.len() {
         let displaced = order[place];
         if !comparable(displaced) {

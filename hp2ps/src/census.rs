@@ -62,11 +62,7 @@ impl Total {
 /// A double as 64-bit integer the way GHC's tool converts: toward zero, and -2^63 for what does not fit.
 pub(crate) fn c_integer(value: f64) -> i64 {
     const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if (-LIMIT..LIMIT).contains(&value) {
-        value as i64
-    } else {
-        i64::MIN
-    }
+    if (-LIMIT..LIMIT).contains(&value) { value as i64 } else { i64::MIN }
 }
 
 impl Census {
@@ -81,9 +77,7 @@ impl Census {
         }
         drop(reader);
         census.bytes = u64::MAX - source.limit();
-        census
-            .totals
-            .resize(census.names.all.len(), Total::default());
+        census.totals.resize(census.names.all.len(), Total::default());
         Ok(census)
     }
 

@@ -35,12 +35,7 @@ pub struct BandOptions {
 
 impl Default for BandOptions {
     fn default() -> Self {
-        BandOptions {
-            limit: 20,
-            trace_percent: 1.0,
-            by_deviation: false,
-            by_name: None,
-        }
+        BandOptions { limit: 20, trace_percent: 1.0, by_deviation: false, by_name: None }
     }
 }
 
@@ -116,17 +111,8 @@ impl Chart {
     }
 
     fn new(census: Census, bands: Vec<Band>, heights: &[f64], previous: &Previous) -> Chart {
-        let Census {
-            header,
-            times_s,
-            marks_s,
-            cut,
-            ..
-        } = census;
-        let width = times_s
-            .last()
-            .zip(times_s.first())
-            .map_or(0.0, |(last, first)| last - first);
+        let Census { header, times_s, marks_s, cut, .. } = census;
+        let width = times_s.last().zip(times_s.first()).map_or(0.0, |(last, first)| last - first);
         let height = heights.iter().copied().fold(0.0, f64::max);
         Chart {
             x_range: range(width, previous.x_range),
@@ -169,20 +155,13 @@ fn sort_by_name(order: Vec<usize>, census: &Census, by_name: NameOrder) -> Vec<u
 /// squares, as GHC's tool has it.
 fn deviations(census: &mut Census, input: &mut (impl Read + Seek)) -> Result<Vec<f64>, Error> {
     let samples = census.times_s.len() as f64;
-    let averages: Vec<f64> = census
-        .totals
-        .iter()
-        .map(|total| total.sum / samples)
-        .collect();
+    let averages: Vec<f64> = census.totals.iter().map(|total| total.sum / samples).collect();
     let mut squares = vec![0.0; averages.len()];
     census.each_row(input, |_, band, value| {
         let off = value - averages[band];
         squares[band] += off * off;
     })?;
-    Ok(squares
-        .into_iter()
-        .map(|sum: f64| (sum / (samples - 1.0)).sqrt())
-        .collect())
+    Ok(squares.into_iter().map(|sum: f64| (sum / (samples - 1.0)).sqrt()).collect())
 }
 
 /// The values of the drawn bands, OTHER first if any are pooled, and the sum of all of them in each sample.
@@ -197,20 +176,12 @@ fn series(
     let mut bands: Vec<Band> = Vec::with_capacity(drawn.len() + 1);
     if !pooled.is_empty() {
         let points = (0..samples).map(|sample| (sample, 0.0)).collect();
-        bands.push(Band {
-            name: OTHER.to_vec(),
-            points,
-        });
-        pooled
-            .iter()
-            .for_each(|&band| slots[band] = Some((0, true)));
+        bands.push(Band { name: OTHER.to_vec(), points });
+        pooled.iter().for_each(|&band| slots[band] = Some((0, true)));
     }
     for &band in drawn {
         slots[band] = Some((bands.len(), false));
-        bands.push(Band {
-            name: census.names.all[band].to_vec(),
-            points: Vec::new(),
-        });
+        bands.push(Band { name: census.names.all[band].to_vec(), points: Vec::new() });
     }
     let mut heights = vec![0.0; samples];
     census.each_row(input, |sample, band, value| {

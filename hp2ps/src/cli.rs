@@ -71,11 +71,7 @@ impl ChartArgs {
             (_, true) => TitleSize::Small,
             _ => TitleSize::ByJob,
         };
-        PageOptions {
-            title,
-            no_marks: self.no_marks,
-            ..PageOptions::default()
-        }
+        PageOptions { title, no_marks: self.no_marks, ..PageOptions::default() }
     }
 }
 
@@ -91,10 +87,7 @@ impl ChartArgs {
 )]
 pub struct PsArgs {
     #[command(flatten)]
-    #[expect(
-        missing_docs,
-        reason = "a doc comment here would replace the help text"
-    )]
+    #[expect(missing_docs, reason = "a doc comment here would replace the help text")]
     pub chart: ChartArgs,
     /// Draw in colour
     #[arg(short, long, visible_alias = "color")]
@@ -122,26 +115,17 @@ impl PsArgs {
             0 => KeyPlace::Nowhere,
             _ => KeyPlace::OnGraph,
         };
-        PageOptions {
-            key,
-            ..self.chart.page_options()
-        }
+        PageOptions { key, ..self.chart.page_options() }
     }
 
     /// The place on paper they ask for.
     pub fn placement(&self) -> Placement {
-        Placement {
-            portrait: self.portrait,
-            eps_width_pt: self.eps,
-        }
+        Placement { portrait: self.portrait, eps_width_pt: self.eps }
     }
 }
 
 fn trace_percent(text: &str) -> Result<f64, String> {
-    let percent = text
-        .parse()
-        .ok()
-        .filter(|percent| (0.0..=5.0).contains(percent));
+    let percent = text.parse().ok().filter(|percent| (0.0..=5.0).contains(percent));
     percent.ok_or_else(|| format!("read `{text}`, expected a number from 0 to 5"))
 }
 
@@ -153,9 +137,7 @@ fn eps_width_pt(text: &str) -> Result<f64, String> {
     };
     let width_pt = UNITS.iter().find_map(in_unit);
     let allowed = width_pt.filter(|&width_pt| width_pt > 144.0 && width_pt < 1e6);
-    allowed.ok_or_else(|| {
-        format!("read `{text}`, expected a width above 144 pt such as 4in, 120mm or 300")
-    })
+    allowed.ok_or_else(|| format!("read `{text}`, expected a width above 144 pt such as 4in, 120mm or 300"))
 }
 
 /// Arguments for clap, and what was passed over in them.
@@ -223,9 +205,7 @@ impl Arguments {
             _ => (format!("-{letters}"), true),
         };
         if !takes_value && !value.is_empty() {
-            self.ignored.push(format!(
-                "-{group}: `{value}` after `{letter}` has no effect"
-            ));
+            self.ignored.push(format!("-{group}: `{value}` after `{letter}` has no effect"));
         }
         self.long.push(long.into());
     }

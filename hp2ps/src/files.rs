@@ -41,10 +41,7 @@ impl Route {
             _ => argument.to_owned(),
         };
         let base = root.file_name().map(OsString::from).unwrap_or_default();
-        Route::Files {
-            profile: with_suffix(root.into(), "hp"),
-            base,
-        }
+        Route::Files { profile: with_suffix(root.into(), "hp"), base }
     }
 
     /// The output file with an extension, in the current folder; none for a filter.
@@ -67,16 +64,9 @@ impl Route {
     ///
     /// # Errors
     /// What opening or [`Chart::read`] reports, with the file's name.
-    pub fn read_chart(
-        &self,
-        options: &BandOptions,
-        previous: &Previous,
-    ) -> Result<Chart, FileError> {
+    pub fn read_chart(&self, options: &BandOptions, previous: &Previous) -> Result<Chart, FileError> {
         let chart = |mut input| Chart::read(&mut input, options, previous);
-        self.open()
-            .map_err(Error::Io)
-            .and_then(chart)
-            .map_err(FileError::about(self.input_name()))
+        self.open().map_err(Error::Io).and_then(chart).map_err(FileError::about(self.input_name()))
     }
 
     /// Reads the `.aux` file that an earlier run left; empty for a filter, which leaves none.
@@ -88,8 +78,7 @@ impl Route {
             return Ok(Previous::default());
         };
         let text = fs::read(&path).map_err(Error::Io);
-        text.and_then(|text| Previous::parse(&text))
-            .map_err(FileError::about(path.display()))
+        text.and_then(|text| Previous::parse(&text)).map_err(FileError::about(path.display()))
     }
 
     /// Writes the output whole: to `<base>.<extension>`, or to standard output for a filter, where a reader
@@ -106,10 +95,7 @@ impl Route {
             Some(path) => replace(&path, text).map_err(|error| (path.display().to_string(), error)),
             None => to_stdout(text).map_err(|error| ("stdout".to_owned(), error)),
         };
-        written.map_err(|(file, error)| FileError {
-            file,
-            error: Error::Io(error),
-        })
+        written.map_err(|(file, error)| FileError { file, error: Error::Io(error) })
     }
 
     /// Opens the input for several passes. What cannot be rewound, such as a pipe, is read into memory.
@@ -138,10 +124,7 @@ pub struct FileError {
 
 impl FileError {
     fn about(file: impl fmt::Display) -> impl FnOnce(Error) -> FileError {
-        move |error| FileError {
-            file: file.to_string(),
-            error,
-        }
+        move |error| FileError { file: file.to_string(), error }
     }
 }
 

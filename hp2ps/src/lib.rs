@@ -36,7 +36,7 @@ pub use auxfile::Previous;
 pub use census::Header;
 pub use chart::{Band, BandOptions, Chart, NameOrder};
 pub use ps::Placement;
-pub use shade::Shade;
+pub use shade::{Fill, Shade};
 
 /// A chart laid out and shaded, ready to be written.
 #[derive(Debug)]
@@ -50,12 +50,7 @@ pub struct Drawing<'a> {
 
 impl<'a> Drawing<'a> {
     /// Lays `chart` out and gives its bands shades, colours if `colour`, those of `previous` first.
-    pub fn new(
-        chart: &'a Chart,
-        options: &layout::PageOptions,
-        colour: bool,
-        previous: &Previous,
-    ) -> Self {
+    pub fn new(chart: &'a Chart, options: &layout::PageOptions, colour: bool, previous: &Previous) -> Self {
         let names = chart.bands.iter().map(|band| &band.name[..]);
         Drawing {
             page: layout::Page::new(chart, options),
@@ -68,15 +63,8 @@ impl<'a> Drawing<'a> {
     ///
     /// # Errors
     /// What `out` reports.
-    pub fn write_ps(
-        &self,
-        out: &mut (impl Write + ?Sized),
-        placement: Placement,
-    ) -> io::Result<()> {
-        let comments = ps::Comments {
-            title: &self.chart.header.job,
-            date: &self.chart.header.date,
-        };
+    pub fn write_ps(&self, out: &mut (impl Write + ?Sized), placement: Placement) -> io::Result<()> {
+        let comments = ps::Comments { title: &self.chart.header.job, date: &self.chart.header.date };
         ps::write(out, &self.page, &self.shades, placement, &comments)
     }
 

@@ -14,8 +14,7 @@ pub fn rough_width_pt(text: &[u8]) -> f64 {
 
 fn weight(byte: u8) -> u32 {
     match byte {
-        b'!' | b'"' | b'\'' | b',' | b'.' | b':' | b';' | b'I' | b'^' | b'`' | b'i' | b'l'
-        | b'|' => 1,
+        b'!' | b'"' | b'\'' | b',' | b'.' | b':' | b';' | b'I' | b'^' | b'`' | b'i' | b'l' | b'|' => 1,
         b'*' | b'?' | b'[' | b']' | b'j' | b'r' | b't' | b'{' | b'}' | b'~' => 2,
         b'0'..=b'9' => 4,
         b'A'..=b'Z' | b'm' => 5,
@@ -27,8 +26,7 @@ fn weight(byte: u8) -> u32 {
 /// Advance widths of Helvetica for the characters from blank to tilde, in thousandths of the size
 /// (Adobe's font metrics for Helvetica, with the ASCII quotes).
 const HELVETICA: [u16; 95] = [
-    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278,
-    278, // blank to /
+    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, // blank to /
     556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, // 0 to ?
     1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778, // @ to O
     667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, // P to _
@@ -58,7 +56,7 @@ fn advance(c: char) -> u64 {
 /// The text, its middle replaced by `...` if it is wider than `room_pt` in Helvetica of `size_pt`.
 ///
 /// ```
-/// assert_eq!(hp2ps::metrics::shorten("an_unusually_long_name", 60.0, 10.0), "an_un...name");
+/// assert_eq!(hp2ps::metrics::shorten("an_unusually_long_name", 60.0, 10.0), "an_u...name");
 /// ```
 pub fn shorten(text: &str, room_pt: f64, size_pt: f64) -> String {
     const OMITTED: &str = "...";

@@ -4,10 +4,10 @@
 use std::io::{self, Write};
 
 use crate::layout::{
-    Axis, FRAME_PT, KEY_BOX_PT, KEY_TEXT_X_PT, KeyEntry, KeyPlace, LABEL_FONT_PT, LINE_PT,
-    MARGIN_PT, Page, Rect, TICK_PT, TITLE_FONT_PT, Title,
+    Axis, FRAME_PT, KEY_BOX_PT, KEY_TEXT_X_PT, KeyEntry, KeyPlace, LABEL_FONT_PT, LINE_PT, MARGIN_PT, Page,
+    Rect, TICK_PT, TITLE_FONT_PT, Title,
 };
-use crate::shade::Shade;
+use crate::shade::{Fill, Shade};
 
 /// How the page lies on the paper: turned by a quarter unless it says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -67,14 +67,10 @@ pub(crate) fn write(
     x_axis(out, &page.x_axis, &page.graph)?;
     y_axis(out, &page.y_axis, &page.graph)?;
     if page.key_place == KeyPlace::OnGraph {
-        page.key
-            .iter()
-            .try_for_each(|entries| key(out, entries, page, shades))?;
+        page.key.iter().try_for_each(|entries| key(out, entries, page, shades))?;
     }
     bands(out, page, shades)?;
-    page.marks
-        .iter()
-        .try_for_each(|&x| mark(out, x, page.graph.y))?;
+    page.marks.iter().try_for_each(|&x| mark(out, x, page.graph.y))?;
     writeln!(out, "showpage")
 }
 
@@ -89,20 +85,11 @@ impl Comments<'_> {
     fn write(&self, out: &mut (impl Write + ?Sized), placement: Placement) -> io::Result<()> {
         out.write_all(b"%!PS-Adobe-2.0\n%%Title: ")?;
         out.write_all(&one_line(self.title))?;
-        write!(
-            out,
-            "\n%%Creator: hp2ps (heapprof {})\n%%CreationDate: ",
-            env!("CARGO_PKG_VERSION")
-        )?;
+        write!(out, "\n%%Creator: hp2ps (heapprof {})\n%%CreationDate: ", env!("CARGO_PKG_VERSION"))?;
         out.write_all(&one_line(self.date))?;
         if let Some(scale) = placement.scale() {
             let upper = |side: f64| (side * scale + 0.5) as i64;
-            write!(
-                out,
-                "\n%%BoundingBox: 0 0 {} {}",
-                upper(FRAME_PT.0),
-                upper(FRAME_PT.1)
-            )?;
+            write!(out, "\n%%BoundingBox: 0 0 {} {}", upper(FRAME_PT.0), upper(FRAME_PT.1))?;
         }
         out.write_all(b"\n%%EndComments\n")
     }
@@ -110,9 +97,7 @@ impl Comments<'_> {
 
 /// A text that stays in its comment line.
 fn one_line(text: &[u8]) -> Vec<u8> {
-    text.iter()
-        .map(|&byte| if byte.is_ascii_control() { b' ' } else { byte })
-        .collect()
+    text.iter().map(|&byte| if byte.is_ascii_control() { b' ' } else { byte }).collect()
 }
 
 /// A string with its parentheses: escaped so that it ends nowhere else and stays on its line.
@@ -138,30 +123,15 @@ fn next_page(out: &mut (impl Write + ?Sized), page: &Page, placement: Placement)
 
 fn frame_and_title(out: &mut (impl Write + ?Sized), title: &Title) -> io::Result<()> {
     let (width, height) = FRAME_PT;
-    writeln!(
-        out,
-        "newpath\n0 0 moveto\n0 {height:.6} rlineto\n{width:.6} 0 rlineto"
-    )?;
-    writeln!(
-        out,
-        "0 -{height:.6} rlineto\nclosepath\n{LINE_PT:.6} setlinewidth\nstroke"
-    )?;
+    writeln!(out, "newpath\n0 0 moveto\n0 {height:.6} rlineto\n{width:.6} 0 rlineto")?;
+    writeln!(out, "0 -{height:.6} rlineto\nclosepath\n{LINE_PT:.6} setlinewidth\nstroke")?;
     let (x, y, up) = (MARGIN_PT, height - title.height - MARGIN_PT, title.height);
     let across = width - 2.0 * MARGIN_PT;
-    writeln!(
-        out,
-        "newpath\n{x:.6} {y:.6} moveto\n0 {up:.6} rlineto\n{across:.6} 0 rlineto"
-    )?;
-    writeln!(
-        out,
-        "0 -{up:.6} rlineto\nclosepath\n{LINE_PT:.6} setlinewidth\nstroke"
-    )?;
+    writeln!(out, "newpath\n{x:.6} {y:.6} moveto\n0 {up:.6} rlineto\n{across:.6} 0 rlineto")?;
+    writeln!(out, "0 -{up:.6} rlineto\nclosepath\n{LINE_PT:.6} setlinewidth\nstroke")?;
     if title.big {
         let middle = height - up / 2.0 - MARGIN_PT;
-        writeln!(
-            out,
-            "{x:.6} {middle:.6} moveto\n{across:.6} 0 rlineto\nstroke"
-        )?;
+        writeln!(out, "{x:.6} {middle:.6} moveto\n{across:.6} 0 rlineto\nstroke")?;
     }
     title_texts(out, title)
 }
@@ -170,11 +140,7 @@ fn title_texts(out: &mut (impl Write + ?Sized), title: &Title) -> io::Result<()>
     const PADDING_PT: f64 = 6.0;
     let (left, right) = (MARGIN_PT + PADDING_PT, FRAME_PT.0 - MARGIN_PT - PADDING_PT);
     let lower = FRAME_PT.1 - title.height + 1.0;
-    let upper = if title.big {
-        FRAME_PT.1 - title.height / 2.0 + 1.0
-    } else {
-        lower
-    };
+    let upper = if title.big { FRAME_PT.1 - title.height / 2.0 + 1.0 } else { lower };
     write!(out, "HE12 setfont\n{left:.6} {upper:.6} moveto\n")?;
     string(out, &title.job)?;
     writeln!(out, " show\nHE12 setfont")?;
@@ -185,17 +151,11 @@ fn title_texts(out: &mut (impl Write + ?Sized), title: &Title) -> io::Result<()>
     } else {
         let centre = (FRAME_PT.0 - 2.0 * MARGIN_PT) / 2.0;
         string(out, &title.area)?;
-        writeln!(
-            out,
-            "\ndup stringwidth pop\n2 div\n{centre:.6}\nexch sub\n{lower:.6} moveto\nshow"
-        )?;
+        writeln!(out, "\ndup stringwidth pop\n2 div\n{centre:.6}\nexch sub\n{lower:.6} moveto\nshow")?;
     }
     writeln!(out, "HE12 setfont")?;
     string(out, &title.date)?;
-    writeln!(
-        out,
-        "\ndup stringwidth pop\n{right:.6}\nexch sub\n{lower:.6} moveto\nshow"
-    )
+    writeln!(out, "\ndup stringwidth pop\n{right:.6}\nexch sub\n{lower:.6} moveto\nshow")
 }
 
 fn x_axis(out: &mut (impl Write + ?Sized), axis: &Axis, graph: &Rect) -> io::Result<()> {
@@ -204,21 +164,12 @@ fn x_axis(out: &mut (impl Write + ?Sized), axis: &Axis, graph: &Rect) -> io::Res
     writeln!(out, "{x:.6} {y:.6} moveto\n{width:.6} 0 rlineto")?;
     writeln!(out, "{LINE_PT:.6} setlinewidth\nstroke\nHE10 setfont")?;
     string(out, &axis.unit)?;
-    writeln!(
-        out,
-        "\ndup stringwidth pop\n{end:.6}\nexch sub\n{foot:.6} moveto\nshow"
-    )?;
+    writeln!(out, "\ndup stringwidth pop\n{end:.6}\nexch sub\n{foot:.6} moveto\nshow")?;
     for tick in &axis.ticks {
         let at = tick.at;
-        writeln!(
-            out,
-            "{at:.6} {y:.6} moveto\n0 -{TICK_PT} rlineto\nstroke\nHE10 setfont"
-        )?;
+        writeln!(out, "{at:.6} {y:.6} moveto\n0 -{TICK_PT} rlineto\nstroke\nHE10 setfont")?;
         string(out, tick.label.as_bytes())?;
-        writeln!(
-            out,
-            "\ndup stringwidth pop\n2 div\n{at:.6} exch sub\n{foot:.6} moveto\nshow"
-        )?;
+        writeln!(out, "\ndup stringwidth pop\n2 div\n{at:.6} exch sub\n{foot:.6} moveto\nshow")?;
     }
     Ok(())
 }
@@ -227,22 +178,13 @@ fn y_axis(out: &mut (impl Write + ?Sized), axis: &Axis, graph: &Rect) -> io::Res
     let Rect { x, y, height, .. } = graph;
     let (end, left) = (y + height, x - MARGIN_PT);
     writeln!(out, "{x:.6} {y:.6} moveto\n0 {height:.6} rlineto")?;
-    writeln!(
-        out,
-        "{LINE_PT:.6} setlinewidth\nstroke\ngsave\nHE10 setfont"
-    )?;
+    writeln!(out, "{LINE_PT:.6} setlinewidth\nstroke\ngsave\nHE10 setfont")?;
     string(out, &axis.unit)?;
-    writeln!(
-        out,
-        "\ndup stringwidth pop\n{end:.6}\nexch sub\n{left:.6} exch\ntranslate"
-    )?;
+    writeln!(out, "\ndup stringwidth pop\n{end:.6}\nexch sub\n{left:.6} exch\ntranslate")?;
     writeln!(out, "90 rotate\n0 0 moveto\nshow\ngrestore")?;
     for tick in &axis.ticks {
         let at = tick.at;
-        writeln!(
-            out,
-            "{x:.6} {at:.6} moveto\n-{TICK_PT} 0 rlineto\nstroke\nHE10 setfont"
-        )?;
+        writeln!(out, "{x:.6} {at:.6} moveto\n-{TICK_PT} 0 rlineto\nstroke\nHE10 setfont")?;
         string(out, tick.label.as_bytes())?;
         writeln!(out, "\ndup stringwidth\n2 div\n{at:.6} exch sub\nexch")?;
         writeln!(out, "{left:.6} exch sub\nexch\nmoveto\nshow")?;
@@ -259,10 +201,7 @@ fn key(
     const SIDE: f64 = KEY_BOX_PT;
     for entry in entries {
         let (x, y) = (page.key_x + MARGIN_PT, entry.y - SIDE / 2.0);
-        writeln!(
-            out,
-            "{x:.6} {y:.6} moveto\n0 {SIDE} rlineto\n{SIDE} 0 rlineto\n0 -{SIDE} rlineto"
-        )?;
+        writeln!(out, "{x:.6} {y:.6} moveto\n0 {SIDE} rlineto\n{SIDE} 0 rlineto\n0 -{SIDE} rlineto")?;
         fill_and_stroke(out, shades[entry.band])?;
         let (x, y) = (page.key_x + KEY_TEXT_X_PT, entry.y - LABEL_FONT_PT / 2.0);
         writeln!(out, "HE10 setfont\n{x:.6} {y:.6} moveto")?;
@@ -274,9 +213,9 @@ fn key(
 
 fn fill_and_stroke(out: &mut (impl Write + ?Sized), shade: Shade) -> io::Result<()> {
     writeln!(out, "closepath\ngsave")?;
-    match shade {
-        Shade::Grey(level) => writeln!(out, "{level:.6} setgray")?,
-        Shade::Colour([red, green, blue]) => {
+    match shade.fill {
+        Fill::Grey(level) => writeln!(out, "{level:.6} setgray")?,
+        Fill::Colour([red, green, blue]) => {
             writeln!(out, "{red:.6} {green:.6} {blue:.6} setrgbcolor")?;
         }
     }
@@ -296,22 +235,12 @@ fn bands(out: &mut (impl Write + ?Sized), page: &Page, shades: &[Shade]) -> io::
     Ok(())
 }
 
-fn outline(
-    out: &mut (impl Write + ?Sized),
-    page: &Page,
-    below: &[f64],
-    above: &[f64],
-) -> io::Result<()> {
+fn outline(out: &mut (impl Write + ?Sized), page: &Page, below: &[f64], above: &[f64]) -> io::Result<()> {
     let foot = page.graph.y;
     let mut command = "moveto";
     let forth = page.xs.iter().zip(below);
     let back = page.xs.iter().zip(above).rev();
-    let doubled_ends = forth
-        .clone()
-        .take(1)
-        .chain(forth)
-        .chain(back.clone().take(1))
-        .chain(back);
+    let doubled_ends = forth.clone().take(1).chain(forth).chain(back.clone().take(1)).chain(back);
     for (x, y) in doubled_ends {
         writeln!(out, "{x:.6} {:.6} {command}", foot + y)?;
         command = "lineto";
@@ -323,9 +252,6 @@ fn outline(
 fn mark(out: &mut (impl Write + ?Sized), x: f64, y: f64) -> io::Result<()> {
     const SIDE: f64 = TICK_PT;
     let left = x - SIDE;
-    writeln!(
-        out,
-        "{left:.6} {y:.6} moveto\n{SIDE:.6} -{SIDE:.6} rlineto\n{SIDE:.6} {SIDE:.6} rlineto"
-    )?;
+    writeln!(out, "{left:.6} {y:.6} moveto\n{SIDE:.6} -{SIDE:.6} rlineto\n{SIDE:.6} {SIDE:.6} rlineto")?;
     writeln!(out, "closepath\ngsave\n1.0 setgray\nfill\ngrestore\nstroke")
 }

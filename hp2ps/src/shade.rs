@@ -38,42 +38,42 @@ const COLOURS: [[u8; 3]; 27] = [
 
 /// How a band is filled.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Shade {
+pub enum Fill {
     /// From 0 (black) to 1 (white).
     Grey(f64),
     /// Red, green and blue, each from 0 to 1.
     Colour([f64; 3]),
 }
 
+/// A fill and the one number that an `.aux` file has for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shade {
+    /// How the band is filled.
+    pub fill: Fill,
+    /// The grey level, or the channels in two decimals each: 0.RRGGBB, 10 for full.
+    pub(crate) number: f64,
+}
+
 impl Shade {
     /// The shade of the band drawn as number `index` from 0; the shades repeat.
     fn fresh(index: usize, colour: bool) -> Shade {
-        if colour {
-            Shade::Colour(COLOURS[index % COLOURS.len()].map(|tenths| f64::from(tenths) / 10.0))
-        } else {
-            Shade::Grey(GREYS[index % GREYS.len()])
+        if !colour {
+            return Shade::from_number(GREYS[index % GREYS.len()], false);
         }
+        let channels = COLOURS[index % COLOURS.len()].map(|tenths| f64::from(tenths) / 10.0);
+        let [red, green, blue] = channels;
+        Shade { fill: Fill::Colour(channels), number: red / 10.0 + green / 1e3 + blue / 1e5 }
     }
 
-    /// The shade that an `.aux` file gives as one number: the grey, or two decimals for each of the channels.
+    /// The shade that an `.aux` file gives as one number. Only a number from a chart in colour
+    /// is a colour, but GHC's tool takes any.
     fn from_number(number: f64, colour: bool) -> Shade {
         let channel = |factor: f64| {
             let digits = (number * factor) as i64;
             (digits - 100 * (digits / 100)) as f64 / 10.0
         };
-        if colour {
-            Shade::Colour([1e2, 1e4, 1e6].map(channel))
-        } else {
-            Shade::Grey(number)
-        }
-    }
-
-    /// The one number an `.aux` file has for this shade.
-    pub(crate) fn number(self) -> f64 {
-        match self {
-            Shade::Grey(level) => level,
-            Shade::Colour([red, green, blue]) => red / 10.0 + green / 1e3 + blue / 1e5,
-        }
+        let fill = if colour { Fill::Colour([1e2, 1e4, 1e6].map(channel)) } else { Fill::Grey(number) };
+        Shade { fill, number }
     }
 }
 

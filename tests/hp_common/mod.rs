@@ -1,8 +1,10 @@
 //! What the tests of profiles and charts share: seeded random numbers, random profiles, goldens, folders.
 #![allow(dead_code, reason = "each test file uses its part")]
 
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 /// A xorshift generator: the same numbers on every machine.
 pub struct Random(u64);
@@ -112,4 +114,42 @@ pub fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
         (None, None) => Some(None),
         (one, other) => (one != other).then_some(Some(line)),
     })?
+}
+
+/// GHC's tool, known by the comment it writes.
+pub fn ghc_tool() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let text = "JOB \"j\" DATE \"d\" SAMPLE_UNIT \"s\" VALUE_UNIT \"b\" BEGIN_SAMPLE 0.0 END_SAMPLE 0.0";
+    let found = std::env::split_paths(&path).map(|folder| folder.join("hp2ps")).find(|tool| {
+        let drawn = tool.is_file().then(|| filter(tool, &[], text.as_bytes()).stdout);
+        drawn.is_some_and(|drawn| String::from_utf8_lossy(&drawn).contains("(version 0.25)"))
+    });
+    if found.is_none() {
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "GHC's hp2ps is not on the PATH, and CI must compare with it"
+        );
+        eprintln!("SKIPPED: GHC's hp2ps is not on the PATH, nothing to compare with");
+    }
+    found
+}
+
+/// What the tool makes of a text on its standard input.
+pub fn filter(tool: &Path, args: &[String], text: &[u8]) -> Output {
+    let mut child = Command::new(tool)
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the tool starts");
+    // A tool that fails may close its input early.
+    let _ = child.stdin.take().expect("piped").write_all(text);
+    child.wait_with_output().expect("the tool ends")
+}
+
+/// PostScript without the comment that names the program.
+pub fn without_creator(postscript: &[u8]) -> Vec<u8> {
+    let lines = postscript.split_inclusive(|&byte| byte == b'\n');
+    lines.filter(|line| !line.starts_with(b"%%Creator:")).collect::<Vec<_>>().concat()
 }
