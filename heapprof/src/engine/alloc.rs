@@ -88,6 +88,23 @@ impl<A> HeapProf<A> {
     }
 }
 
+/// Sends a call to the hot path for the block's header, with the alignment as a constant so that all
+/// arithmetic with it vanishes, or to the cold path. Alignments below 4 share the path of 4.
+macro_rules! by_header {
+    ($layout:expr, |$shard:ident, $align:ident| $hot:expr, $cold:expr) => {{
+        let $shard = thread::hot();
+        if !$shard.takes($layout.align()) {
+            $cold
+        } else if $layout.align() == tag::HEADER_ALIGN_MAX {
+            const $align: usize = tag::HEADER_ALIGN_MAX;
+            $hot
+        } else {
+            const $align: usize = 4;
+            $hot
+        }
+    }};
+}
+
 // SAFETY: every method passes on to the inner allocator with a layout that holds the program's block
 // and the tag, and translates addresses both ways by `tag`; a block is always translated with the
 // layout it was made with, because the caller gives that same layout, and because whether the
@@ -95,57 +112,92 @@ impl<A> HeapProf<A> {
 unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        match thread::hot() {
-            // SAFETY: the caller's layout has a non-zero size.
-            Some(shard) if tag::is_headed(layout) => unsafe { self.tagged(layout, shard, A::alloc) },
-            // SAFETY: as above.
-            _ => unsafe { self.cold_alloc(layout) },
+        let size = layout.size();
+        // SAFETY: the caller's layout has a non-zero size.
+        unsafe {
+            by_header!(layout, |shard, ALIGN| self.hot_alloc::<ALIGN>(size, shard), self.cold_alloc(layout))
         }
     }
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        match thread::hot() {
-            // SAFETY: the caller's block is live and of this layout; the process tags.
-            Some(shard) if tag::is_headed(layout) => unsafe { self.untagged(block, layout, shard) },
-            // SAFETY: as above.
-            _ => unsafe { self.cold_dealloc(block, layout) },
+        let size = layout.size();
+        // SAFETY: the caller's block is live and of this layout.
+        unsafe {
+            by_header!(
+                layout,
+                |shard, ALIGN| self.hot_dealloc::<ALIGN>(block, size, shard),
+                self.cold_dealloc(block, layout)
+            );
         }
     }
 
     #[inline]
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        match thread::hot() {
-            // SAFETY: the caller's layout has a non-zero size.
-            Some(shard) if tag::is_headed(layout) => unsafe { self.tagged(layout, shard, A::alloc_zeroed) },
-            // SAFETY: as above.
-            _ => unsafe { self.cold_alloc_zeroed(layout) },
+        let size = layout.size();
+        // SAFETY: the caller's layout has a non-zero size.
+        unsafe {
+            by_header!(
+                layout,
+                |shard, ALIGN| self.hot_alloc_zeroed::<ALIGN>(size, shard),
+                self.cold_alloc_zeroed(layout)
+            )
         }
     }
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        match thread::hot() {
-            Some(shard) if tag::is_headed(layout) => {
-                // SAFETY: the caller's block is live and of this layout; the process tags.
-                let (moved, old) = unsafe { self.resized(block, layout, new_size) };
-                if !moved.is_null() {
-                    // SAFETY: `moved` is the block in its new size.
-                    unsafe { settle(moved, layout, new_size, old, shard) };
-                }
-                moved
-            }
-            // SAFETY: as above.
-            _ => unsafe { self.cold_realloc(block, layout, new_size) },
+        let size = layout.size();
+        // SAFETY: the caller's block is live and of this layout.
+        unsafe {
+            by_header!(
+                layout,
+                |shard, ALIGN| self.hot_realloc::<ALIGN>(block, size, new_size, shard),
+                self.cold_realloc(block, layout, new_size)
+            )
         }
     }
 }
 
+/// The layout of a headed block as the hot paths see it.
+///
+/// # Safety
+/// The size is not too large, and `ALIGN` is 4 or 8.
+#[inline(always)]
+unsafe fn headed<const ALIGN: usize>(size: usize) -> Layout {
+    // SAFETY: a power of two, and a size far below isize::MAX.
+    unsafe { Layout::from_size_align_unchecked(size, ALIGN) }
+}
+
+/// The hot paths. They keep one value over the inner call, so that one register is saved, and that
+/// only after the cold paths have branched off.
 impl<A: GlobalAlloc> HeapProf<A> {
+    /// # Safety
+    /// As `GlobalAlloc::alloc`; the process tags; a headed block.
+    #[inline(always)]
+    unsafe fn hot_alloc<const ALIGN: usize>(&self, size: usize, shard: Shard) -> *mut u8 {
+        if tag::is_too_large(size) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: passed on.
+        unsafe { self.tagged(headed::<ALIGN>(size), shard, A::alloc) }
+    }
+
+    /// # Safety
+    /// As `GlobalAlloc::alloc_zeroed`; the process tags; a headed block.
+    #[inline(always)]
+    unsafe fn hot_alloc_zeroed<const ALIGN: usize>(&self, size: usize, shard: Shard) -> *mut u8 {
+        if tag::is_too_large(size) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: passed on.
+        unsafe { self.tagged(headed::<ALIGN>(size), shard, A::alloc_zeroed) }
+    }
+
     /// Allocates by `method` and counts the block under the thread's current stack.
     ///
-    /// Counted before the call, and taken back if there is no memory: so only the tag and the header
-    /// have to be kept over the call, which saves four pushes and pops on every allocation.
+    /// Counted before the call, and taken back if there is no memory: so only the tag has to be kept
+    /// over the call.
     ///
     /// # Safety
     /// As `GlobalAlloc::alloc`; the process tags.
@@ -167,6 +219,44 @@ impl<A: GlobalAlloc> HeapProf<A> {
         block
     }
 
+    /// Counts a block as freed and gives it back.
+    ///
+    /// # Safety
+    /// As `GlobalAlloc::dealloc`; the process tags; a headed block.
+    #[inline(always)]
+    unsafe fn hot_dealloc<const ALIGN: usize>(&self, block: *mut u8, size: usize, shard: Shard) {
+        // SAFETY: the caller's block is live and tagged; the inner allocator's own block and layout.
+        unsafe {
+            let layout = headed::<ALIGN>(size);
+            shard.count_freed(tag::read(block, layout), size);
+            self.inner.dealloc(tag::unblock(block, layout), tag::outer_of_block(layout));
+        }
+    }
+
+    /// # Safety
+    /// As `GlobalAlloc::realloc`; the process tags; a headed block.
+    #[inline(always)]
+    unsafe fn hot_realloc<const ALIGN: usize>(
+        &self,
+        block: *mut u8,
+        size: usize,
+        new_size: usize,
+        shard: Shard,
+    ) -> *mut u8 {
+        // SAFETY: the caller's block is live and tagged; `moved` is the block in its new size.
+        unsafe {
+            let layout = headed::<ALIGN>(size);
+            let (moved, old) = self.resized(block, layout, new_size);
+            if !moved.is_null() {
+                settle(moved, layout, new_size, old, shard);
+            }
+            moved
+        }
+    }
+}
+
+/// What hot and cold paths share.
+impl<A: GlobalAlloc> HeapProf<A> {
     /// Allocates by `method` and writes the tag; counts nothing.
     ///
     /// # Safety
@@ -194,19 +284,6 @@ impl<A: GlobalAlloc> HeapProf<A> {
         }
     }
 
-    /// Counts a block as freed and gives it back.
-    ///
-    /// # Safety
-    /// As `GlobalAlloc::dealloc`; the process tags.
-    #[inline(always)]
-    unsafe fn untagged(&self, block: *mut u8, layout: Layout, shard: Shard) {
-        // SAFETY: the caller's block is live and tagged.
-        let stack = unsafe { tag::read(block, layout) };
-        shard.count_freed(stack, layout.size());
-        // SAFETY: the inner allocator's own block and layout.
-        unsafe { self.inner.dealloc(tag::unblock(block, layout), tag::outer_of_block(layout)) }
-    }
-
     /// Resizes a block, keeps its tag, counts nothing. Returns the block (null: the old one stays
     /// as it was) and its tag.
     ///
@@ -231,24 +308,56 @@ impl<A: GlobalAlloc> HeapProf<A> {
         // SAFETY: `moved` is an outer block of the new layout.
         (unsafe { tag::block(moved, new) }, stack)
     }
+}
 
-    #[cold]
+/// The cold paths. A process that does not tag passes here on every call: one test, one tail call.
+impl<A: GlobalAlloc> HeapProf<A> {
     #[inline(never)]
     unsafe fn cold_alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: passed on.
-        unsafe { self.cold_new(layout, A::alloc) }
+        unsafe { if mode::is_off() { self.inner.alloc(layout) } else { self.colder_new(layout, A::alloc) } }
+    }
+
+    #[inline(never)]
+    unsafe fn cold_alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: passed on.
+        unsafe {
+            if mode::is_off() {
+                self.inner.alloc_zeroed(layout)
+            } else {
+                self.colder_new(layout, A::alloc_zeroed)
+            }
+        }
+    }
+
+    #[inline(never)]
+    unsafe fn cold_dealloc(&self, block: *mut u8, layout: Layout) {
+        // SAFETY: passed on.
+        unsafe {
+            if mode::is_off() {
+                self.inner.dealloc(block, layout)
+            } else {
+                self.colder_dealloc(block, layout)
+            }
+        }
+    }
+
+    #[inline(never)]
+    unsafe fn cold_realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        // SAFETY: passed on.
+        unsafe {
+            if mode::is_off() {
+                self.inner.realloc(block, layout, new_size)
+            } else {
+                self.colder_realloc(block, layout, new_size)
+            }
+        }
     }
 
     #[cold]
     #[inline(never)]
-    unsafe fn cold_alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: passed on.
-        unsafe { self.cold_new(layout, A::alloc_zeroed) }
-    }
-
-    #[inline(always)]
-    unsafe fn cold_new(&self, layout: Layout, method: unsafe fn(&A, Layout) -> *mut u8) -> *mut u8 {
-        if self.is_off() {
+    unsafe fn colder_new(&self, layout: Layout, method: unsafe fn(&A, Layout) -> *mut u8) -> *mut u8 {
+        if mode::decide(self.armed) == Mode::Off {
             // SAFETY: passed on; the process does not tag.
             return unsafe { method(&self.inner, layout) };
         }
@@ -266,11 +375,7 @@ impl<A: GlobalAlloc> HeapProf<A> {
 
     #[cold]
     #[inline(never)]
-    unsafe fn cold_dealloc(&self, block: *mut u8, layout: Layout) {
-        if self.is_off() {
-            // SAFETY: passed on; the process does not tag.
-            return unsafe { self.inner.dealloc(block, layout) };
-        }
+    unsafe fn colder_dealloc(&self, block: *mut u8, layout: Layout) {
         // SAFETY: the caller's block is live; the process tags.
         let stack = unsafe { tag::read(block, layout) };
         let seat = thread::seat();
@@ -282,13 +387,9 @@ impl<A: GlobalAlloc> HeapProf<A> {
 
     #[cold]
     #[inline(never)]
-    unsafe fn cold_realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        if self.is_off() {
-            // SAFETY: passed on; the process does not tag.
-            return unsafe { self.inner.realloc(block, layout, new_size) };
-        }
+    unsafe fn colder_realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
         super::profiler::inline_tick(new_size);
-        // SAFETY: passed on; the process tags.
+        // SAFETY: passed on; the process tags, since a block exists.
         let (moved, old) = unsafe { self.resized(block, layout, new_size) };
         if !moved.is_null() {
             // SAFETY: `moved` is the block in its new size.
@@ -296,25 +397,14 @@ impl<A: GlobalAlloc> HeapProf<A> {
         }
         moved
     }
-
-    /// Whether this process leaves blocks untagged; decides it if nobody has.
-    #[inline(always)]
-    fn is_off(&self) -> bool {
-        match mode::mode() {
-            Mode::Off => true,
-            Mode::Armed | Mode::Started => false,
-            Mode::Undecided | Mode::Deciding => mode::decide(self.armed) == Mode::Off,
-        }
-    }
 }
 
 /// Takes back the count of the block that this thread has just asked for and not got.
 #[cold]
 #[inline(never)]
 fn uncount() {
-    if let Some(shard) = thread::hot() {
-        shard.uncount_asked(shard.current());
-    }
+    let shard = thread::hot();
+    shard.uncount_asked(shard.current());
 }
 
 /// The band of a block that a thread in `seat` allocates.

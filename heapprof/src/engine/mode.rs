@@ -49,6 +49,14 @@ pub(crate) fn mode() -> Mode {
     }
 }
 
+/// Whether the process has decided to leave its blocks untagged.
+///
+/// Relaxed: the answer is about this word alone, and once true it stays.
+#[inline(always)]
+pub(crate) fn is_off() -> bool {
+    MODE.load(Ordering::Relaxed) == Mode::Off as u8
+}
+
 fn set(mode: Mode) {
     MODE.store(mode as u8, Ordering::Release);
 }

@@ -67,13 +67,12 @@ impl Site {
     #[doc(hidden)]
     #[inline(always)]
     pub fn enter(&'static self) -> Scope {
-        if let Some(shard) = thread::hot() {
-            let current = shard.current();
-            // Acquire pairs with the Release in `remember`.
-            if self.parent.load(Ordering::Acquire) == current.0 {
-                let child = Tag(self.child.load(Ordering::Relaxed));
-                return Scope::new(shard, current, child);
-            }
+        let shard = thread::hot();
+        let current = shard.current();
+        // Acquire pairs with the Release in `remember`.
+        if self.parent.load(Ordering::Acquire) == current.0 {
+            let child = Tag(self.child.load(Ordering::Relaxed));
+            return Scope::new(shard, current, child);
         }
         self.enter_cold()
     }
@@ -90,9 +89,14 @@ impl Site {
         self.enter()
     }
 
-    /// Entry under another parent than the first: recursion, the thread's recent arcs, the tree.
     #[inline(never)]
     fn enter_cold(&'static self) -> Scope {
+        if mode::is_off() { Scope::inert() } else { self.enter_colder() }
+    }
+
+    /// Entry under another parent than the first: recursion, the thread's recent arcs, the tree.
+    #[inline(never)]
+    fn enter_colder(&'static self) -> Scope {
         if !matches!(mode::mode(), Mode::Armed | Mode::Started) {
             return Scope::inert();
         }

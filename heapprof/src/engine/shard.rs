@@ -19,7 +19,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::counter::Counter;
-use super::os;
+use super::{os, tag};
 
 /// Stacks per counter page.
 const PER_PAGE: u32 = 64;
@@ -71,12 +71,15 @@ struct CachedArc {
     child: AtomicU32,
 }
 
-/// The first page of a mapping. All atomics, since the ticker reads what the owner writes; those
+/// The first page of a mapping. Atomics, since the ticker reads what the owner writes; those
 /// that only the owner uses are Relaxed throughout.
 #[repr(C, align(64))]
 struct Header {
     /// Tag of the owner's current stack. Relaxed: the ticker wants any recent value.
     current: AtomicU32,
+    /// Greatest alignment whose blocks the hot path takes: 8, and 0 in [`COLD`]. Never changes, and
+    /// no atomic, so that the hook compares with it in one instruction.
+    align_max: usize,
     /// Bytes of the block that the owner asked for last; the owner's alone.
     asked: AtomicU64,
     /// The owner's kernel thread number, for its CPU clock. Guarded by `timing`.
@@ -96,6 +99,20 @@ struct Header {
 }
 
 const _: () = assert!(size_of::<Header>() <= PAGE_BYTES);
+
+/// Stands for the shard of threads that are to take the cold paths: no alignment is small enough
+/// for it, and no site was entered under its current stack, so that the hook needs no other test.
+static COLD: Header = Header {
+    current: AtomicU32::new(u32::MAX),
+    align_max: 0,
+    asked: AtomicU64::new(0),
+    thread: AtomicU32::new(0),
+    owned: AtomicU32::new(0),
+    timing: AtomicU32::new(0),
+    timed_ns: AtomicU64::new(0),
+    kept_ns: AtomicU64::new(0),
+    arcs: [const { CachedArc { key: AtomicU64::new(0), child: AtomicU32::new(0) } }; CACHED_ARCS],
+};
 
 impl Header {
     /// The body of [`Shard::time`], under `timing`. Whether the owner had run.
@@ -122,15 +139,27 @@ impl Header {
 #[repr(transparent)]
 pub(crate) struct Shard(NonNull<u8>);
 
-// SAFETY: all of a mapping is atomics, and mappings are never unmapped.
+// SAFETY: what changes in a mapping is atomics, and mappings are never unmapped.
 unsafe impl Send for Shard {}
 // SAFETY: as above.
 unsafe impl Sync for Shard {}
 
 impl Shard {
+    /// The stand-in of threads that take the cold paths. It has no counters.
+    pub(crate) const COLD: Self = Self(NonNull::from_ref(&COLD).cast());
+
     /// Maps a new shard with counters for stacks below `stacks`, owned by nobody.
     pub(crate) fn map(stacks: u32) -> Option<Self> {
-        os::zeroed_pages(Self::bytes(stacks)).map(Self)
+        let shard = os::zeroed_pages(Self::bytes(stacks)).map(Self)?;
+        // SAFETY: the mapping begins with a Header, and nobody else knows it yet.
+        unsafe { (&raw mut (*shard.0.cast::<Header>().as_ptr()).align_max).write(tag::HEADER_ALIGN_MAX) };
+        Some(shard)
+    }
+
+    /// Whether the hot path takes blocks of this alignment.
+    #[inline(always)]
+    pub(crate) fn takes(self, align: usize) -> bool {
+        align <= self.header().align_max
     }
 
     /// Address space of one shard in bytes.
@@ -152,8 +181,8 @@ impl Shard {
 
     #[inline(always)]
     fn header(self) -> &'static Header {
-        // SAFETY: `base` points to a live mapping whose first page is a Header of atomics, for
-        // which zeroed memory is valid; it is never unmapped.
+        // SAFETY: `base` points to a live mapping whose first page is a Header, for
+        // which zeroed memory is valid; it is never unmapped, and what changes in it is atomic.
         unsafe { self.0.cast::<Header>().as_ref() }
     }
 

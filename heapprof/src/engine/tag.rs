@@ -18,15 +18,21 @@ use super::shard::Tag;
 /// Bytes of a tag.
 const TAG_BYTES: usize = size_of::<Tag>();
 /// Greatest alignment of a block that has its tag in front.
-const HEADER_ALIGN_MAX: usize = 8;
+pub(crate) const HEADER_ALIGN_MAX: usize = 8;
 /// Sizes with this bit (4 EiB and up) are refused, as every allocator refuses them: so the outer
 /// layout stays below `isize::MAX` for any header. One bit is the cheapest test there is.
 const TOO_LARGE: usize = 1 << (usize::BITS - 2);
 
-/// Whether a block has its tag in front: the common case.
+/// Whether a block has its tag in front.
 #[inline(always)]
-pub(crate) fn is_headed(layout: Layout) -> bool {
+fn has_header(layout: Layout) -> bool {
     layout.align() <= HEADER_ALIGN_MAX
+}
+
+/// Whether no block of this size can be had.
+#[inline(always)]
+pub(crate) fn is_too_large(size: usize) -> bool {
+    size & TOO_LARGE != 0
 }
 
 /// Bytes in front of a headed block: 4 below alignment 8, else 8.
@@ -39,10 +45,10 @@ fn header(layout: Layout) -> usize {
 /// space can hold it.
 #[inline(always)]
 pub(crate) fn outer(layout: Layout) -> Option<Layout> {
-    if layout.size() & TOO_LARGE != 0 {
+    if is_too_large(layout.size()) {
         return None;
     }
-    if is_headed(layout) {
+    if has_header(layout) {
         // SAFETY: a header is as large as the alignment it keeps, a power of two; the size is below
         // TOO_LARGE + 8, which rounds up to no more than isize::MAX.
         return Some(unsafe {
@@ -59,7 +65,7 @@ pub(crate) fn outer(layout: Layout) -> Option<Layout> {
 #[inline(always)]
 pub(crate) unsafe fn outer_of_block(layout: Layout) -> Layout {
     let (extra, align) =
-        if is_headed(layout) { (header(layout), header(layout)) } else { (TAG_BYTES, layout.align()) };
+        if has_header(layout) { (header(layout), header(layout)) } else { (TAG_BYTES, layout.align()) };
     // SAFETY: `outer` made this very layout before; it refused sizes for which it would not be one.
     unsafe { Layout::from_size_align_unchecked(layout.size().unchecked_add(extra), align) }
 }
@@ -71,7 +77,7 @@ pub(crate) unsafe fn outer_of_block(layout: Layout) -> Layout {
 #[inline(always)]
 pub(crate) unsafe fn block(outer: *mut u8, layout: Layout) -> *mut u8 {
     // SAFETY: the outer block is longer than the header.
-    if is_headed(layout) { unsafe { outer.add(header(layout)) } } else { outer }
+    if has_header(layout) { unsafe { outer.add(header(layout)) } } else { outer }
 }
 
 /// From the program's block to the inner allocator's.
@@ -81,7 +87,7 @@ pub(crate) unsafe fn block(outer: *mut u8, layout: Layout) -> *mut u8 {
 #[inline(always)]
 pub(crate) unsafe fn unblock(block: *mut u8, layout: Layout) -> *mut u8 {
     // SAFETY: `block` lies one header into the outer block.
-    if is_headed(layout) { unsafe { block.sub(header(layout)) } } else { block }
+    if has_header(layout) { unsafe { block.sub(header(layout)) } } else { block }
 }
 
 /// Where the tag of a block lies.
@@ -91,7 +97,7 @@ pub(crate) unsafe fn unblock(block: *mut u8, layout: Layout) -> *mut u8 {
 #[inline(always)]
 unsafe fn place(block: *mut u8, layout: Layout) -> *mut Tag {
     // SAFETY: either the last four bytes of the header or the four bytes behind the block.
-    unsafe { if is_headed(layout) { block.sub(TAG_BYTES) } else { block.add(layout.size()) }.cast() }
+    unsafe { if has_header(layout) { block.sub(TAG_BYTES) } else { block.add(layout.size()) }.cast() }
 }
 
 /// Writes a block's tag.

@@ -16,9 +16,9 @@ use super::os;
 use super::shard::{SHARDS, Shard, Tag};
 
 struct Thread {
-    /// The own shard once blocks carry their stacks: the hook's one test. Null sends the hook to the
-    /// cold path. Set once, and nulled when the thread ends.
-    hot: Cell<*mut u8>,
+    /// The own shard once blocks carry their stacks, until the thread ends; else [`Shard::COLD`],
+    /// which sends the hook to its cold paths.
+    hot: Cell<Shard>,
     /// The own shard; null before the first block or scope, and when there is none to be had.
     own: Cell<*mut u8>,
     /// What the next block of this thread finds when `own` is null.
@@ -38,7 +38,7 @@ enum State {
 }
 
 thread_local! {
-    static THREAD: Thread = const { Thread { hot: Cell::new(null_mut()), own: Cell::new(null_mut()), state: Cell::new(State::New), budget: Cell::new(0) } };
+    static THREAD: Thread = const { Thread { hot: Cell::new(Shard::COLD), own: Cell::new(null_mut()), state: Cell::new(State::New), budget: Cell::new(0) } };
 }
 
 /// The pthread key that tells of thread ends.
@@ -47,10 +47,11 @@ static END_KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 /// Samples are taken by the allocating threads, so that all of them keep to the cold path.
 static INLINE_SAMPLES: AtomicBool = AtomicBool::new(false);
 
-/// The calling thread's shard if its blocks carry stacks and it needs no cold path, else `None`.
+/// The calling thread's shard if its blocks carry stacks and it needs no cold path, else
+/// [`Shard::COLD`].
 #[inline(always)]
-pub(crate) fn hot() -> Option<Shard> {
-    Shard::from_ptr(THREAD.with(|thread| thread.hot.get()))
+pub(crate) fn hot() -> Shard {
+    THREAD.with(|thread| thread.hot.get())
 }
 
 /// Where the calling thread counts: its own shard, or the shared one with the stack to use there.
@@ -72,11 +73,11 @@ pub(crate) fn seat() -> Seat {
             let stack = if thread.state.get() == State::Ended { ccs::EXIT } else { ccs::OTHER };
             return Seat::Shared(SHARDS.shared(), Tag::of(stack));
         };
-        if thread.hot.get().is_null()
+        if thread.hot.get() == Shard::COLD
             && mode::mode() == Mode::Started
             && !INLINE_SAMPLES.load(Ordering::Relaxed)
         {
-            thread.hot.set(own.as_ptr());
+            thread.hot.set(own);
         }
         Seat::Own(own)
     })
@@ -139,7 +140,7 @@ unsafe extern "C" fn on_thread_end(own: *mut c_void) {
     // The CPU time since the last tick would be lost with the thread's clock.
     shard.time_last(ccs::STACKS.attribute());
     THREAD.with(|thread| {
-        thread.hot.set(null_mut());
+        thread.hot.set(Shard::COLD);
         thread.own.set(null_mut());
         thread.state.set(State::Ended);
     });

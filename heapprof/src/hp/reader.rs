@@ -147,7 +147,7 @@ pub struct Reader<R> {
     /// Whether the source has nothing more.
     drained: bool,
     /// The line of the byte at `at`, from 1.
-    line: u64,
+    at_line: u64,
     /// The line on which the current item begins.
     item_line: u64,
     /// Where the current token begins, in bytes from `item`, and its line: what errors point at.
@@ -204,7 +204,7 @@ impl<R: Read> Reader<R> {
             item: 0,
             at: 0,
             drained: false,
-            line: 1,
+            at_line: 1,
             item_line: 1,
             token: (0, 1),
             text: Vec::new(),
@@ -243,8 +243,8 @@ impl<R: Read> Reader<R> {
         self.item = self.at;
         self.skip_space()?;
         self.item = self.at;
-        self.item_line = self.line;
-        self.token = (0, self.line);
+        self.item_line = self.at_line;
+        self.token = (0, self.at_line);
         match self.buffer.get(self.at) {
             None => self.end(),
             Some(b'"') => Err(self.unexpected("a name or one of the words of the format")),
@@ -363,7 +363,7 @@ impl<R: Read> Reader<R> {
 
     fn operand(&mut self) -> Result<Operand, Error> {
         self.skip_space()?;
-        self.token = (self.at - self.item, self.line);
+        self.token = (self.at - self.item, self.at_line);
         match self.buffer.get(self.at) {
             None => Ok(Operand::CutOff),
             Some(b'0'..=b'9') => self.take_number(),
@@ -420,7 +420,7 @@ impl<R: Read> Reader<R> {
                 }
                 Some(b'"') => break,
                 Some(byte) => {
-                    self.line += u64::from(byte == b'\n');
+                    self.at_line += u64::from(byte == b'\n');
                     self.text.push(byte);
                 }
                 None => {
@@ -451,7 +451,7 @@ impl<R: Read> Reader<R> {
                 if !is_space(byte) {
                     return Ok(());
                 }
-                self.line += u64::from(byte == b'\n');
+                self.at_line += u64::from(byte == b'\n');
                 self.at += 1;
             }
             if !self.fill()? {
@@ -476,7 +476,7 @@ impl<R: Read> Reader<R> {
         self.buffer.resize(held + CHUNK_BYTES, 0);
         let read = read_some(&mut self.source, &mut self.buffer[held..]);
         self.buffer.truncate(held + read.as_ref().map_or(0, |&bytes| bytes));
-        let bytes = read.map_err(|error| Error { line: self.line, cause: Cause::Io(error) })?;
+        let bytes = read.map_err(|error| Error { line: self.at_line, cause: Cause::Io(error) })?;
         self.drained = bytes == 0;
         Ok(bytes > 0)
     }

@@ -70,8 +70,8 @@ pub fn push_mark(out: &mut Vec<u8>, time_s: f64) {
 }
 
 fn push_line(out: &mut Vec<u8>, keyword: &str, time_s: f64) {
-    // `max` and `min` drop a NaN, and adding zero takes the sign off a negative one.
-    let time_s = time_s.max(0.0).min(MAX_TIME_S) + 0.0;
+    // A NaN is not above zero, and neither is the zero with a sign.
+    let time_s = if time_s > 0.0 { time_s.min(MAX_TIME_S) } else { 0.0 };
     // Writing to a Vec cannot fail.
     let _ = writeln!(out, "{keyword}{time_s:.6}");
 }
