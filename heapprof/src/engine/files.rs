@@ -84,6 +84,11 @@ impl HpFile {
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
+
+    /// Removes a file whose profile could not begin after all.
+    pub(crate) fn discard(self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
 }
 
 impl Drop for HpFile {
@@ -130,8 +135,8 @@ pub(crate) fn with_extension(stem: &Path, extension: &str) -> PathBuf {
 
 /// A hidden name in the same folder that no other process or call uses.
 fn temporary_beside(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}-{}.tmp", os::process_id(), os::elapsed_ns()))
+    // Without the name of `path`, which may already have all the bytes that a name can have.
+    path.with_file_name(format!(".heapprof.{}-{}.tmp", os::process_id(), os::elapsed_ns()))
 }
 
 /// Gives a finished temporary file its name. `false`: a living process is writing that name.

@@ -83,8 +83,13 @@ impl Recorder {
             names,
             text,
         };
-        recorder.write_prof()?;
-        Ok(recorder)
+        match recorder.write_prof() {
+            Ok(()) => Ok(recorder),
+            Err(failure) => {
+                recorder.hp.discard();
+                Err(failure)
+            }
+        }
     }
 
     /// Takes a sample and appends it, with the marks set since the last one (microseconds).
