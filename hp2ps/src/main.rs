@@ -12,10 +12,7 @@ fn main() -> ExitCode {
     let arguments = long_arguments(std::env::args_os());
     // Prints usage and leaves with 2 on a wrong option, with 0 on --help and --version.
     let args = PsArgs::parse_from(arguments.long);
-    arguments
-        .ignored
-        .iter()
-        .for_each(|ignored| eprintln!("hp2ps: warning: {ignored}"));
+    arguments.ignored.iter().for_each(|ignored| eprintln!("hp2ps: warning: {ignored}"));
     match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -27,11 +24,7 @@ fn main() -> ExitCode {
 
 fn run(args: &PsArgs) -> Result<(), FileError> {
     let route = Route::new(args.chart.file.as_deref());
-    let previous = if args.previous {
-        route.read_previous()?
-    } else {
-        Previous::default()
-    };
+    let previous = if args.previous { route.read_previous()? } else { Previous::default() };
     let chart = route.read_chart(&args.chart.band_options(), &previous)?;
     if let Some(cut) = chart.cut {
         eprintln!("hp2ps: warning: {}, {cut}", route.input_name());

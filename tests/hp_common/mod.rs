@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 /// A xorshift generator: the same numbers on every machine.
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -22,23 +22,23 @@ impl Random {
     }
 
     /// A number from 0 to `end` - 1.
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         ((self.next() >> 11) % end as u64) as usize
     }
 
     /// True once in `times`.
-    pub fn once_in(&mut self, times: usize) -> bool {
+    pub(crate) fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    pub fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
+    pub(crate) fn pick<'a, T: ?Sized>(&mut self, from: &[&'a T]) -> &'a T {
         from[self.below(from.len())]
     }
 }
 
 /// The text of a random profile that GHC's tool reads: ties, zeros, repeated names, equal times,
 /// marks anywhere, rows outside samples, names of all widths.
-pub fn random_hp(random: &mut Random) -> String {
+pub(crate) fn random_hp(random: &mut Random) -> String {
     let mut text = String::new();
     let job = "job with a rather long line of arguments +RTS -hc -i0.01 and so on and so on until it is cut";
     let job = &job[..1 + random.below(job.len())];
@@ -82,7 +82,7 @@ fn random_name(random: &mut Random) -> String {
 }
 
 /// An empty folder for one test.
-pub fn folder(name: &str) -> PathBuf {
+pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("the target folder takes folders");
@@ -90,12 +90,12 @@ pub fn folder(name: &str) -> PathBuf {
 }
 
 /// A file of `tests/data/hp`.
-pub fn data(name: &str) -> PathBuf {
+pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/hp").join(name)
 }
 
 /// Asserts that `actual` is the golden of that name; `HEAPPROF_BLESS=1` makes it so.
-pub fn assert_golden(name: &str, actual: &[u8]) {
+pub(crate) fn assert_golden(name: &str, actual: &[u8]) {
     let path = data("want").join(name);
     if std::env::var_os("HEAPPROF_BLESS").is_some() {
         std::fs::write(&path, actual).expect("goldens can be written");
@@ -108,7 +108,7 @@ pub fn assert_golden(name: &str, actual: &[u8]) {
 }
 
 /// The first line in which two texts differ, from 1.
-pub fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
+pub(crate) fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
     let (mut ones, mut others) = (one.split(|b| *b == b'\n'), other.split(|b| *b == b'\n'));
     (1..).find_map(|line| match (ones.next(), others.next()) {
         (None, None) => Some(None),
@@ -117,7 +117,7 @@ pub fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
 }
 
 /// GHC's tool, known by the comment it writes.
-pub fn ghc_tool() -> Option<PathBuf> {
+pub(crate) fn ghc_tool() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let text = "JOB \"j\" DATE \"d\" SAMPLE_UNIT \"s\" VALUE_UNIT \"b\" BEGIN_SAMPLE 0.0 END_SAMPLE 0.0";
     let found = std::env::split_paths(&path).map(|folder| folder.join("hp2ps")).find(|tool| {
@@ -135,7 +135,7 @@ pub fn ghc_tool() -> Option<PathBuf> {
 }
 
 /// What the tool makes of a text on its standard input.
-pub fn filter(tool: &Path, args: &[String], text: &[u8]) -> Output {
+pub(crate) fn filter(tool: &Path, args: &[String], text: &[u8]) -> Output {
     let mut child = Command::new(tool)
         .args(args)
         .stdin(Stdio::piped())
@@ -149,7 +149,7 @@ pub fn filter(tool: &Path, args: &[String], text: &[u8]) -> Output {
 }
 
 /// PostScript without the comment that names the program.
-pub fn without_creator(postscript: &[u8]) -> Vec<u8> {
+pub(crate) fn without_creator(postscript: &[u8]) -> Vec<u8> {
     let lines = postscript.split_inclusive(|&byte| byte == b'\n');
     lines.filter(|line| !line.starts_with(b"%%Creator:")).collect::<Vec<_>>().concat()
 }
