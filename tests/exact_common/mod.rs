@@ -26,30 +26,31 @@ pub(crate) struct Figures {
     pub(crate) entries: u64,
 }
 
+/// Sums wrap: a thread that frees what others allocate is below zero for itself, and comes right in
+/// the sum over the threads.
 impl Figures {
     /// A block of `bytes` is allocated.
     pub(crate) fn allocate(&mut self, bytes: usize) {
-        self.live_bytes += bytes as u64;
-        self.live_blocks += 1;
-        self.allocated_bytes += bytes as u64;
+        self.grow(bytes);
+        self.live_blocks = self.live_blocks.wrapping_add(1);
         self.allocations += 1;
     }
 
     /// A block of `bytes` goes.
     pub(crate) fn free(&mut self, bytes: usize) {
-        self.live_bytes -= bytes as u64;
-        self.live_blocks -= 1;
+        self.shrink(bytes);
+        self.live_blocks = self.live_blocks.wrapping_sub(1);
     }
 
     /// A block grows under the stack that holds it.
     pub(crate) fn grow(&mut self, by: usize) {
-        self.live_bytes += by as u64;
+        self.live_bytes = self.live_bytes.wrapping_add(by as u64);
         self.allocated_bytes += by as u64;
     }
 
     /// A block shrinks, under whatever stack.
     pub(crate) fn shrink(&mut self, by: usize) {
-        self.live_bytes -= by as u64;
+        self.live_bytes = self.live_bytes.wrapping_sub(by as u64);
     }
 
     /// What has come since `earlier`, entries and allocations included.
@@ -63,8 +64,7 @@ impl Figures {
         }
     }
 
-    /// Adds another shard's, thread's or stack's figures. Live figures of one thread may be below
-    /// zero (it frees what others allocate), so sums wrap and come right in the end.
+    /// Adds another thread's or stack's figures.
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             live_bytes: self.live_bytes.wrapping_add(other.live_bytes),
@@ -221,7 +221,7 @@ impl Block {
         size: usize,
         align: usize,
     ) -> Self {
-        let layout = layout(size, align);
+        let layout = self::layout(size, align);
         // SAFETY: the size is not zero.
         let start = unsafe {
             match method {
@@ -287,6 +287,10 @@ impl Block {
 
     pub(crate) fn size(&self) -> usize {
         self.layout.size()
+    }
+
+    pub(crate) fn layout(&self) -> Layout {
+        self.layout
     }
 
     /// The block's address as a number.
