@@ -86,6 +86,16 @@ impl Session {
         lock(&self.recorder).as_ref().map_or(self.config.interval, Recorder::interval)
     }
 
+    /// The same without waiting; `None` while somebody takes a sample, who may be the calling thread.
+    fn try_interval(&self) -> Option<Duration> {
+        let recorder = match self.recorder.try_lock() {
+            Ok(recorder) => recorder,
+            Err(TryLockError::Poisoned(held)) => held.into_inner(),
+            Err(TryLockError::WouldBlock) => return None,
+        };
+        recorder.as_ref().map(Recorder::interval)
+    }
+
     /// A write failed: says so once, and leaves the files complete up to the last sample.
     fn fail(&self, failure: &Error) {
         os::say(&format!("{failure}; the profile stops here"));
@@ -479,7 +489,11 @@ fn inline_due() {
         return;
     }
     thread::as_profiler(|| {
-        let next_ns = now_ns + session.interval().as_nanos() as u64;
+        // A sample that takes longer than the interval allocates when the next one is already due.
+        let Some(interval) = session.try_interval() else {
+            return;
+        };
+        let next_ns = now_ns + interval.as_nanos() as u64;
         if session
             .inline_due_ns
             .compare_exchange(due_ns, next_ns, Ordering::Relaxed, Ordering::Relaxed)
