@@ -145,7 +145,36 @@ pub(crate) fn say(line: &str) {
     let text = format!("heapprof: {}\n", line.replace('\n', " "));
     let _errno = KeepErrno::new();
     // SAFETY: the buffer is valid for its length.
-    unsafe { libc::write(2, text.as_ptr().cast(), text.len()) };
+    write_unsignalled(|| unsafe { libc::write(2, text.as_ptr().cast(), text.len()) });
+}
+
+/// Makes a write without the signal that the kernel sends to a writer whose reader is gone (SIGPIPE)
+/// or whose file may not grow (SIGXFSZ): our failing write must not end the program.
+fn write_unsignalled(write: impl FnOnce() -> isize) -> isize {
+    // SAFETY: plain data that the calls below fill in before it is read; every pointer is to a live
+    // local; the mask is put back, and a signal is only taken that was blocked here.
+    unsafe {
+        let (mut ours, mut old, mut pending) = (std::mem::zeroed(), std::mem::zeroed(), std::mem::zeroed());
+        libc::sigemptyset(&mut ours);
+        libc::sigaddset(&mut ours, libc::SIGPIPE);
+        libc::sigaddset(&mut ours, libc::SIGXFSZ);
+        libc::sigpending(&mut pending);
+        // One that waits already is the program's: it cannot be told from a second one.
+        for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
+            if libc::sigismember(&pending, signal) == 1 {
+                libc::sigdelset(&mut ours, signal);
+            }
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &ours, &mut old);
+        let written = write();
+        let errno = KeepErrno::new();
+        if written < 0 && matches!(errno.0, libc::EPIPE | libc::EFBIG) {
+            let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            libc::sigtimedwait(&ours, std::ptr::null_mut(), &at_once);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
+        written
+    }
 }
 
 /// Starts a thread that runs `body(argument)`, with all signals blocked so that none of the
@@ -249,7 +278,8 @@ pub(crate) fn try_lock_file(descriptor: c_int) -> bool {
 pub(crate) fn write_whole(descriptor: c_int, bytes: &[u8]) -> std::io::Result<()> {
     loop {
         // SAFETY: the buffer is valid for its length.
-        let written = unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) };
+        let write = || unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) };
+        let written = write_unsignalled(write);
         if written == bytes.len() as isize {
             return Ok(());
         }
