@@ -73,7 +73,7 @@ impl Folder {
         }
         command.arg(format!("{ROLE}{role}")).current_dir(self.out()).stdin(Stdio::null());
         command.env("RUST_BACKTRACE", "0");
-        Guest { command, logs: self.0.clone() }
+        Guest { command, logs: self.0.clone(), instead: [None, None] }
     }
 }
 
@@ -98,6 +98,8 @@ pub(crate) fn names_in(folder: &Path) -> Vec<String> {
 pub(crate) struct Guest {
     pub(crate) command: Command,
     logs: PathBuf,
+    /// Standard output and standard error instead of files to be read afterwards.
+    instead: [Option<Stdio>; 2],
 }
 
 impl Guest {
@@ -116,12 +118,28 @@ impl Guest {
         self.env("HEAPPROF_INTERVAL", "1ms")
     }
 
+    /// With this as its standard output; the outcome then has none.
+    pub(crate) fn stdout(mut self, stdout: Stdio) -> Self {
+        self.instead[0] = Some(stdout);
+        self
+    }
+
+    /// With this as its standard error; the outcome then has none.
+    pub(crate) fn stderr(mut self, stderr: Stdio) -> Self {
+        self.instead[1] = Some(stderr);
+        self
+    }
+
     /// Starts the run; its output goes to files, which never fill up as a pipe does.
     pub(crate) fn start(mut self) -> Running {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let logs = ["stdout", "stderr"].map(|name| self.logs.join(format!("{name}-{number}")));
-        self.command.stdout(File::create(&logs[0]).unwrap()).stderr(File::create(&logs[1]).unwrap());
+        let [stdout, stderr] = [0, 1].map(|at| {
+            let log = File::create(&logs[at]).unwrap();
+            self.instead[at].take().unwrap_or_else(|| log.into())
+        });
+        self.command.stdout(stdout).stderr(stderr);
         let child = self.command.spawn().unwrap();
         Running { child, logs }
     }
