@@ -11,7 +11,7 @@ use super::config::Config;
 use super::files::{self, HpFile};
 use super::os;
 use super::resident;
-use super::snapshot::{self, Work};
+use super::snapshot::{self, LiveBytes, Work};
 use crate::error::Error;
 use crate::figures::Summary;
 use crate::hp;
@@ -41,6 +41,8 @@ pub(crate) struct Recorder {
     samples: u64,
     /// What had been done before the profile began.
     before: Work,
+    /// The reader of live bytes.
+    live_bytes: LiveBytes,
     /// Band names by stack number, made when first needed.
     names: Vec<Option<String>>,
     /// Text of the sample being made.
@@ -63,7 +65,8 @@ impl Recorder {
         };
         hp::push_header(&mut text, &header);
         let mut names = Vec::new();
-        push_sample(&mut text, 0, &config, &mut names);
+        let mut live_bytes = LiveBytes::default();
+        push_sample(&mut text, 0, live_bytes.read(), &config, &mut names);
         let hp = HpFile::create(stem, &text)?;
         let prof_path = hp.path().with_extension("prof");
         let (start_elapsed_ns, start_cpu_ns) = (os::elapsed_ns(), os::process_cpu_ns());
@@ -80,6 +83,7 @@ impl Recorder {
             last_us: 0,
             samples: 1,
             before,
+            live_bytes,
             names,
             text,
         };
@@ -102,7 +106,8 @@ impl Recorder {
         for &mark_us in marks_us {
             hp::push_mark(&mut self.text, seconds(mark_us));
         }
-        push_sample(&mut self.text, self.last_us, &self.config, &mut self.names);
+        let live = self.live_bytes.read();
+        push_sample(&mut self.text, self.last_us, live, &self.config, &mut self.names);
         self.hp.append(&self.text)?;
         self.samples += 1;
         if os::elapsed_ns() >= self.prof_due_ns {
@@ -192,9 +197,14 @@ fn seconds(us: u64) -> f64 {
     us as f64 / 1e6
 }
 
-/// Appends one sample: live bytes by stack, rows by band, text.
-fn push_sample(text: &mut Vec<u8>, time_us: u64, config: &Config, names: &mut Vec<Option<String>>) {
-    let mut live = snapshot::live_bytes();
+/// Appends one sample of `live` bytes by stack: rows by band, text.
+fn push_sample(
+    text: &mut Vec<u8>,
+    time_us: u64,
+    mut live: Vec<u64>,
+    config: &Config,
+    names: &mut Vec<Option<String>>,
+) {
     let own = snapshot::own_bytes(&live);
     live[ccs::HEAPPROF as usize] = 0;
     let mut extra: Vec<(&str, u64)> = Vec::new();

@@ -1,7 +1,7 @@
 //! Adding the shards up: what every stack holds at one time, and what it has done so far.
 
 use super::ccs::{self, STACKS};
-use super::shard::{Figure, SHARDS};
+use super::shard::{Figure, SHARDS, Shard};
 
 /// Live bytes by stack number.
 ///
@@ -31,6 +31,92 @@ pub(crate) fn total(figure: Figure, count: u32) -> Vec<u64> {
     let mut sums = vec![0; count as usize];
     SHARDS.add_up(figure, &mut sums);
     sums
+}
+
+/// Repeated readings of [`live_bytes`] that pass over the shards of threads at rest.
+///
+/// A thread whose CPU clock stands still has not run, so its counters are what they were: the sums
+/// over all such shards are kept. Programs with hundreds of waiting threads are sampled at the cost
+/// of those that work.
+#[derive(Default)]
+pub(crate) struct LiveBytes {
+    /// The stamp with which each shard was kept, in the order of [`SHARDS`].
+    stamps: Vec<Stamp>,
+    /// Which shards are kept: in the sums below.
+    resting: Vec<bool>,
+    freed: Vec<u64>,
+    allocated: Vec<u64>,
+}
+
+/// See [`Shard::stamp`].
+type Stamp = Option<(u32, u64)>;
+
+impl LiveBytes {
+    /// Live bytes by stack number, as [`live_bytes`] would read them now.
+    ///
+    /// A thread may wake while we read. So the stamps are read again between freed and allocated: if
+    /// a kept shard has moved, a free that we saw may be of a block that its owner allocated after
+    /// waking, and all allocated figures are read afresh. The order "all freed, then all allocated"
+    /// thus holds for every block, as `counter` demands.
+    pub(crate) fn read(&mut self) -> Vec<u64> {
+        let shards: Vec<Shard> = SHARDS.all().collect();
+        let count = STACKS.count() as usize;
+        self.update(&shards, count);
+        let mut freed = self.freed.clone();
+        self.working(&shards).for_each(|shard| shard.add_to(Figure::Freed, &mut freed));
+        if self.has_woken(&shards) {
+            self.forget();
+        }
+        let mut live = self.allocated.clone();
+        live.resize(count, 0);
+        self.working(&shards).for_each(|shard| shard.add_to(Figure::Allocated, &mut live));
+        for (live, freed) in live.iter_mut().zip(freed) {
+            *live = live.saturating_sub(freed);
+        }
+        live
+    }
+
+    /// Takes the shards whose owners do not run now into the sums; starts anew when a kept one has
+    /// run since.
+    fn update(&mut self, shards: &[Shard], count: usize) {
+        if self.has_woken(shards) {
+            self.forget();
+        }
+        for sums in [&mut self.freed, &mut self.allocated] {
+            sums.resize(count, 0);
+        }
+        self.resting.resize(shards.len(), false);
+        self.stamps.resize(shards.len(), None);
+        for (index, shard) in shards.iter().enumerate() {
+            if self.resting[index] {
+                continue;
+            }
+            // Whose clock moves between two readings is running now, and not worth keeping.
+            let stamp = shard.stamp();
+            if stamp.is_some() && stamp == shard.stamp() {
+                shard.add_to(Figure::Freed, &mut self.freed);
+                shard.add_to(Figure::Allocated, &mut self.allocated);
+                self.resting[index] = true;
+                self.stamps[index] = stamp;
+            }
+        }
+    }
+
+    /// The shards that are not in the sums.
+    fn working<'a>(&'a self, shards: &'a [Shard]) -> impl Iterator<Item = &'a Shard> {
+        shards.iter().zip(&self.resting).filter(|(_, resting)| !**resting).map(|(shard, _)| shard)
+    }
+
+    fn has_woken(&self, shards: &[Shard]) -> bool {
+        let kept = shards.iter().zip(&self.stamps).zip(&self.resting);
+        kept.filter(|(_, resting)| **resting).any(|((shard, stamp), _)| shard.stamp() != *stamp)
+    }
+
+    fn forget(&mut self) {
+        self.resting.fill(false);
+        self.freed.clear();
+        self.allocated.clear();
+    }
 }
 
 /// What the profiler itself holds in bytes: its blocks, and the touched part of its tables at most.

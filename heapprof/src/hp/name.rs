@@ -111,7 +111,7 @@ fn hex_pair(text: &[u8]) -> Option<u8> {
 /// use heapprof::hp::stack_name;
 /// assert_eq!(stack_name(7, ["parse", "load", "run", "main"], 80), "(7)parse/load/run/main");
 /// assert_eq!(stack_name(7, ["parse", "load", "run", "main"], 20), "(7)parse/.../main");
-/// assert_eq!(stack_name(7, ["deserialize_everything"], 15), "(7)deseri...ing");
+/// assert_eq!(stack_name(7, ["deserialize_everything"], 15), "(7)deser...hing");
 /// ```
 pub fn stack_name<'a>(
     id: u32,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Read};
 
-use super::is_space;
+use super::{KEYWORDS, is_space};
 
 /// GHC's reader ends a name after so many bytes; what follows is its operand.
 pub const READER_NAME_BYTES: usize = 4_999;
@@ -139,7 +139,7 @@ impl std::error::Error for Error {
 pub struct Reader<R> {
     source: R,
     /// Bytes read; those before `at` are taken, those before `item` no longer needed.
-    buffer: Vec<u8>,
+    buffer: Buffer,
     /// Where the current item begins in `buffer`.
     item: usize,
     /// The next byte of `buffer` to take.
@@ -200,7 +200,7 @@ impl<R: Read> Reader<R> {
     pub fn new(source: R) -> Self {
         Reader {
             source,
-            buffer: Vec::new(),
+            buffer: Buffer::default(),
             item: 0,
             at: 0,
             drained: false,
@@ -248,8 +248,27 @@ impl<R: Read> Reader<R> {
         match self.buffer.get(self.at) {
             None => self.end(),
             Some(b'"') => Err(self.unexpected("a name or one of the words of the format")),
-            Some(_) => self.word_and_operand().map(Some),
+            Some(_) => self.plain_row().map_or_else(|| self.word_and_operand(), Ok).map(Some),
         }
+    }
+
+    /// The common case in one go: a row that lies whole in the buffer, one blank or tab after its name, few
+    /// enough digits for a `u64`. For all else `None`, and nothing is taken.
+    fn plain_row(&mut self) -> Option<Item> {
+        const MOST_DIGITS: usize = 19;
+        let rest = &self.buffer[self.item..];
+        let rest = &rest[..rest.len().min(READER_NAME_BYTES)];
+        let name_bytes = space_at(rest)?;
+        let (name, number) = (&rest[..name_bytes], &rest[name_bytes + 1..]);
+        let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let apart = matches!(rest[name_bytes], b'\t' | b' ') && is_space(*number.get(digits)?);
+        if !apart || is_keyword(name) || !(1..=MOST_DIGITS).contains(&digits) {
+            return None;
+        }
+        let value = number[..digits].iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
+        self.at += name_bytes + 1 + digits;
+        self.state.open_line.get_or_insert(self.item_line);
+        Some(Item::Row { name_bytes, value: value.into() })
     }
 
     fn word_and_operand(&mut self) -> Result<Item, Error> {
@@ -378,7 +397,7 @@ impl<R: Read> Reader<R> {
             let word = &self.buffer[self.item..];
             let word = &word[..word.len().min(READER_NAME_BYTES)];
             let taken = self.at - self.item;
-            let more = word[taken..].iter().position(|&byte| is_space(byte));
+            let more = space_at(&word[taken..]);
             self.at = self.item + more.map_or(word.len(), |more| taken + more);
             let whole = more.is_some() || word.len() == READER_NAME_BYTES;
             if whole || !self.fill()? {
@@ -469,13 +488,10 @@ impl<R: Read> Reader<R> {
         if self.drained {
             return Ok(false);
         }
-        self.buffer.drain(..self.item);
+        self.buffer.drop_front(self.item);
         self.at -= self.item;
         self.item = 0;
-        let held = self.buffer.len();
-        self.buffer.resize(held + CHUNK_BYTES, 0);
-        let read = read_some(&mut self.source, &mut self.buffer[held..]);
-        self.buffer.truncate(held + read.as_ref().map_or(0, |&bytes| bytes));
+        let read = self.buffer.read_from(&mut self.source);
         let bytes = read.map_err(|error| Error { line: self.at_line, cause: Cause::Io(error) })?;
         self.drained = bytes == 0;
         Ok(bytes > 0)
@@ -496,13 +512,69 @@ impl<R: Read> Reader<R> {
     }
 }
 
-fn read_some(source: &mut impl Read, into: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match source.read(into) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            result => return result,
+/// Bytes read and not yet dropped. Space is made once and used again, which a `Vec` that grows and shrinks would
+/// fill with zeros before each read.
+#[derive(Debug, Default)]
+struct Buffer {
+    bytes: Vec<u8>,
+    /// How many of `bytes` were read; the rest is space.
+    filled: usize,
+}
+
+impl std::ops::Deref for Buffer {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.filled]
+    }
+}
+
+impl Buffer {
+    fn drop_front(&mut self, count: usize) {
+        self.bytes.copy_within(count..self.filled, 0);
+        self.filled -= count;
+    }
+
+    /// Reads once; returns how many bytes came, 0 at the end of the source.
+    fn read_from(&mut self, source: &mut impl Read) -> io::Result<usize> {
+        if self.bytes.is_empty() {
+            self.bytes = vec![0; CHUNK_BYTES];
+        } else if self.filled > self.bytes.len() / 2 {
+            self.bytes.resize(self.bytes.len() * 2, 0);
+        }
+        loop {
+            match source.read(&mut self.bytes[self.filled..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => {
+                    self.filled += *result.as_ref().unwrap_or(&0);
+                    return result;
+                }
+            }
         }
     }
+}
+
+fn is_keyword(name: &[u8]) -> bool {
+    // Most names end here: the comparisons that follow cost as much as all else.
+    name.last().is_some_and(u8::is_ascii_uppercase) && KEYWORDS.iter().any(|word| word.as_bytes() == name)
+}
+
+/// Where the first white space is. Looks at eight bytes at once, since most time goes into names.
+fn space_at(bytes: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_ne_bytes([1; 8]);
+    let mut passed = 0;
+    for chunk in bytes.chunks_exact(8) {
+        let word = chunk.try_into().map_or(0, u64::from_le_bytes);
+        // The lowest of the top bits left marks the first byte up to a blank.
+        if word.wrapping_sub(ONES * 0x21) & !word & (ONES * 0x80) != 0
+            && let Some(at) = chunk.iter().position(|&byte| is_space(byte))
+        {
+            return Some(passed + at);
+        }
+        passed += 8;
+    }
+    bytes[passed..].iter().position(|&byte| is_space(byte)).map(|at| passed + at)
 }
 
 /// The value of at most 32 digits.
