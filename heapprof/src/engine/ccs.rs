@@ -60,8 +60,6 @@ pub(crate) struct Stacks {
     next: AtomicU32,
     /// The next centre number.
     next_centre: AtomicU32,
-    /// Pushes that found no room; the reason for the note at the end.
-    folded: AtomicU64,
 }
 
 /// The process's stacks.
@@ -74,7 +72,6 @@ pub(crate) static STACKS: Stacks = Stacks {
     limit: AtomicU32::new(0),
     next: AtomicU32::new(FIRST),
     next_centre: AtomicU32::new(FIRST),
-    folded: AtomicU64::new(0),
 };
 
 /// `len` zeroed values of an atomic type, or null.
@@ -169,11 +166,6 @@ impl Stacks {
         self.next.load(Ordering::Relaxed)
     }
 
-    /// Pushes that had to fold into OTHER so far.
-    pub(crate) fn folded(&self) -> u64 {
-        self.folded.load(Ordering::Relaxed)
-    }
-
     /// GHC's push: the stack that entering `site` under `stack` leads to.
     pub(crate) fn push(&self, stack: u32, site: &'static Site) -> u32 {
         let centre = self.centre_of(site);
@@ -183,10 +175,7 @@ impl Stacks {
         if let Some(older) = self.ancestors(stack).find(|&older| self.centre(older) == centre) {
             return older;
         }
-        self.arcs().child(stack, centre).unwrap_or_else(|| {
-            self.folded.fetch_add(1, Ordering::Relaxed);
-            OTHER
-        })
+        self.arcs().child(stack, centre).unwrap_or(OTHER)
     }
 
     /// The number of a site's centre, given on first use; OTHER beyond the limit.
@@ -199,7 +188,6 @@ impl Stacks {
         let fresh = self.next_centre.fetch_add(1, Ordering::Relaxed);
         let Some(entry) = self.centres().get(fresh as usize) else {
             self.next_centre.fetch_sub(1, Ordering::Relaxed);
-            self.folded.fetch_add(1, Ordering::Relaxed);
             return OTHER;
         };
         entry.store(std::ptr::from_ref(site).cast_mut(), Ordering::Release);

@@ -12,11 +12,12 @@ use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use super::ccs::STACKS;
+use super::ccs::{self, STACKS};
 use super::config::{self, Config};
 use super::mode::{self, Mode};
 use super::recorder::Recorder;
-use super::{files, os, thread, ticker};
+use super::shard::Figure;
+use super::{files, os, snapshot, thread, ticker};
 use crate::error::{Error, Kind};
 use crate::figures::Summary;
 use crate::options::{Breakdown, Clock, Sampler};
@@ -378,9 +379,10 @@ fn stop(patience: Duration) -> Result<Summary, Error> {
 fn tell(summary: &Summary) {
     let (hp, prof) = (summary.hp.display(), summary.prof.display());
     os::say(&format!("{hp} has {} samples, {prof} the time and allocation report", summary.samples));
-    let folded = STACKS.folded();
+    let count = STACKS.count();
+    // Nothing but folding leads there.
+    let folded = snapshot::total(Figure::Entries, count)[ccs::OTHER as usize];
     if folded > 0 {
-        let count = STACKS.count();
         os::say(&format!(
             "the limit of {count} stacks was reached; {folded} entries went to the band OTHER (HEAPPROF_STACKS)"
         ));
