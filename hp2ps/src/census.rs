@@ -133,9 +133,14 @@ impl Census {
     }
 }
 
-/// A value as the double that GHC's tool makes of its digits. The cast from 64 bits is the fast one.
+/// A value as the double that GHC's tool makes of its digits.
 fn double(value: u128) -> f64 {
-    u64::try_from(value).map_or(value as f64, |value| value as f64)
+    /// Out of the way: this conversion takes a call, and next to no value needs it.
+    #[cold]
+    fn beyond_64_bits(value: u128) -> f64 {
+        value as f64
+    }
+    u64::try_from(value).map_or_else(|_| beyond_64_bits(value), |value| value as f64)
 }
 
 /// Numbers for names.
@@ -143,18 +148,20 @@ fn double(value: u128) -> f64 {
 pub(crate) struct Names {
     pub(crate) all: Vec<Box<[u8]>>,
     numbers: HashMap<Box<[u8]>, usize>,
-    /// The name that followed each name when it was last seen. Samples list names mostly in the same
-    /// order, so one comparison finds most names without hashing.
+    /// The name that followed each name when it was last hashed. Samples list names mostly in the same order
+    /// and leave few out, so the next name or the one after it needs no hashing.
     next: Vec<usize>,
     last: usize,
 }
 
 impl Names {
     fn find(&mut self, name: &[u8]) -> Option<usize> {
-        let guess = self.next.get(self.last).copied().unwrap_or_default();
-        if self.all.get(guess).is_some_and(|known| **known == *name) {
-            self.last = guess;
-            return Some(guess);
+        let after = |number: usize| self.next.get(number).copied().unwrap_or_default();
+        let known = |number: &usize| self.all.get(*number).is_some_and(|known| **known == *name);
+        let guess = after(self.last);
+        if let Some(number) = [guess, after(guess)].into_iter().find(known) {
+            self.last = number;
+            return Some(number);
         }
         let number = *self.numbers.get(name)?;
         self.next[self.last] = number;

@@ -83,7 +83,7 @@ impl ChartArgs {
     about = "Draw an .hp heap profile as a PostScript chart",
     long_about = "Draw an .hp heap profile as a PostScript chart: R.hp becomes R.ps and R.aux in the current folder.",
     args_override_self = true,
-    after_help = "Short flags are those of GHC's hp2ps, values attached: -m10, -e4in, -t0.5, -i-."
+    after_help = "Short flags are those of GHC's hp2ps, values attached: -m10, -e4in, -t0.5, -i-. -m0 also leaves the key out."
 )]
 pub struct PsArgs {
     #[command(flatten)]

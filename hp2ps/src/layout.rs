@@ -11,6 +11,8 @@ pub const MARGIN_PT: f64 = 5.0;
 pub const LINE_PT: f64 = 0.5;
 /// The side of a box in the key.
 pub const KEY_BOX_PT: f64 = 14.0;
+/// Where key texts begin, right of [`Page::key_x`]: behind the box and a margin on each side of it.
+pub const KEY_TEXT_X_PT: f64 = MARGIN_PT + KEY_BOX_PT + MARGIN_PT;
 /// How far ticks and marks reach out of the graph.
 pub const TICK_PT: f64 = 4.0;
 /// The size of labels.
@@ -27,8 +29,6 @@ const BIG_TITLE_PT: f64 = 40.0;
 const LEGEND_GAP_PT: f64 = 15.0;
 /// The most that the readable style gives a text of the key.
 const KEY_TEXT_MOST_PT: f64 = 190.0;
-/// Key texts start so far right of the key's boxes' left edge, and so do boxes of the graph.
-const KEY_TEXT_PT: f64 = MARGIN_PT + KEY_BOX_PT + MARGIN_PT;
 /// A JOB of more bytes makes the title big unless asked otherwise; a small title shows so many.
 const SMALL_JOB_BYTES: usize = 35;
 const BIG_JOB_BYTES: usize = 80;
@@ -481,9 +481,6 @@ fn key_page(bands: std::ops::Range<usize>, foot: f64, spread: f64) -> Vec<KeyEnt
     };
     bands.map(&mut entry).collect()
 }
-
-/// Where key texts begin, right of [`Page::key_x`].
-pub const KEY_TEXT_X_PT: f64 = KEY_TEXT_PT;
 
 #[cfg(test)]
 mod tests {

@@ -54,25 +54,23 @@ impl fmt::Display for Xml<'_> {
     }
 }
 
-/// The line of text at the top: what ran, the area, when.
+/// The texts at the top: what ran, the area, when. A big title has two lines, the JOB alone on the upper one.
 fn title(out: &mut (impl Write + ?Sized), page: &Page, chart: &Chart) -> io::Result<()> {
-    /// Title and date share the line, the area is between them.
+    /// What a small title leaves for the JOB and where the area is centred: the date is shorter than the JOB.
     const JOB_MOST_PT: f64 = 270.0;
-    let (left, centre, right) = (2.0 * MARGIN_PT, FRAME_PT.0 / 2.0, FRAME_PT.0 - 2.0 * MARGIN_PT);
+    const AREA_X_PT: f64 = 355.0;
+    let (left, right) = (2.0 * MARGIN_PT, FRAME_PT.0 - 2.0 * MARGIN_PT);
     let upper = MARGIN_PT + TITLE_FONT_PT;
-    let lower = if page.title.big { upper + page.title.height / 2.0 } else { upper };
-    let most_pt = if page.title.big { right - left } else { JOB_MOST_PT };
-    let job = shorten(&String::from_utf8_lossy(&chart.header.job), most_pt, TITLE_FONT_PT);
-    let area =
-        if page.title.big { (left, "start") } else { (centre.max(left + JOB_MOST_PT + 75.0), "middle") };
-    writeln!(out, "<g font-size=\"{TITLE_FONT_PT}\">")?;
-    writeln!(out, "<text x=\"{left}\" y=\"{upper}\">{}</text>", Xml(job.as_bytes()))?;
-    let (x, anchor) = area;
-    let area = Xml(&page.title.area);
-    writeln!(out, "<text x=\"{x}\" y=\"{lower}\" text-anchor=\"{anchor}\" fill=\"#555\">{area}</text>")?;
-    let date = Xml(&page.title.date);
-    writeln!(out, "<text x=\"{right}\" y=\"{lower}\" text-anchor=\"end\" fill=\"#555\">{date}</text>")?;
-    writeln!(out, "</g>")
+    let (lower, job_most_pt, area_x, anchor) = if page.title.big {
+        (upper + page.title.height / 2.0, right - left, left, "start")
+    } else {
+        (upper, JOB_MOST_PT, AREA_X_PT, "middle")
+    };
+    let job = shorten(&String::from_utf8_lossy(&chart.header.job), job_most_pt, TITLE_FONT_PT);
+    let (job, area, date) = (Xml(job.as_bytes()), Xml(&page.title.area), Xml(&page.title.date));
+    writeln!(out, "<g font-size=\"{TITLE_FONT_PT}\">\n<text x=\"{left}\" y=\"{upper}\">{job}</text>")?;
+    write!(out, "<text x=\"{area_x}\" y=\"{lower}\" text-anchor=\"{anchor}\" fill=\"#555\">{area}</text>")?;
+    writeln!(out, "<text x=\"{right}\" y=\"{lower}\" text-anchor=\"end\" fill=\"#555\">{date}</text>\n</g>")
 }
 
 /// Each band is a closed path: along the line below it, and back along its own.
@@ -150,7 +148,7 @@ fn units(out: &mut (impl Write + ?Sized), page: &Page) -> io::Result<()> {
     writeln!(out, "<text transform=\"translate({x} {y}) rotate(-90)\">{unit}</text>\n</g>")
 }
 
-/// Top band first, as the eye meets them; the full name shows under the pointer.
+/// A box and a label for each band, in the order of the bands; the full name shows under the pointer.
 fn key(out: &mut (impl Write + ?Sized), page: &Page) -> io::Result<()> {
     /// Boxes of a crowded key keep this share of their row.
     const SHARE: f64 = 0.8;
