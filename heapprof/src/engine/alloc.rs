@@ -41,7 +41,9 @@ pub type DefaultAllocator = std::alloc::System;
 /// #[global_allocator]
 /// static ALLOC: heapprof::HeapProf = heapprof::HeapProf::new().armed();
 ///
-/// let profile = heapprof::Profiler::builder().output("target/doc-example").start().unwrap();
+/// # let folder = std::env::temp_dir().join("heapprof-doc-%p");
+/// # let app = folder.to_str().unwrap();
+/// let profile = heapprof::Profiler::builder().output(app).start().unwrap();
 /// let block = {
 ///     let _parse = heapprof::cost_centre!("parse");
 ///     vec![0u8; 1000]
@@ -49,7 +51,9 @@ pub type DefaultAllocator = std::alloc::System;
 /// let held: u64 = heapprof::stacks().iter().filter(|s| s.centre() == "parse").map(|s| s.live_bytes).sum();
 /// assert_eq!(held, 1000);
 /// drop(block);
-/// profile.stop().unwrap();
+/// let files = profile.stop().unwrap();
+/// # std::fs::remove_file(files.hp).unwrap();
+/// # std::fs::remove_file(files.prof).unwrap();
 /// ```
 #[derive(Debug)]
 pub struct HeapProf<A = DefaultAllocator> {

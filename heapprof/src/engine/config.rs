@@ -394,9 +394,12 @@ mod tests {
     }
 
     #[test]
-    fn every_key_has_its_variable() {
+    fn every_key_has_its_variable_and_its_line_in_the_manual() {
+        let manual = include_str!("../lib.rs");
         for key in KEYS {
             assert_eq!(key.variable, format!("HEAPPROF_{}", key.key.to_uppercase()));
+            let line = format!("//! | `{}` | `{}` | ", key.variable, key.key);
+            assert!(manual.contains(&line), "{line}");
         }
     }
 }

@@ -154,15 +154,18 @@ fn session() -> Result<&'static Session, Error> {
 /// # #[global_allocator]
 /// # static ALLOC: heapprof::HeapProf = heapprof::HeapProf::new().armed();
 /// use std::time::Duration;
+/// # let folder = std::env::temp_dir().join("heapprof-doc-%p");
+/// # let app = folder.to_str().unwrap();
 /// let profile = heapprof::Profiler::builder()
 ///     .interval(Duration::from_millis(100))
-///     .output("target/doc-profiler")
+///     .output(app)
 ///     .start()
 ///     .unwrap();
 /// assert!(heapprof::Profiler::builder().start().unwrap_err().is_already_running());
 /// let files = profile.stop().unwrap();
 /// assert!(files.samples >= 2);
-/// assert!(files.hp.exists() && files.prof.exists());
+/// std::fs::remove_file(files.hp).unwrap();
+/// std::fs::remove_file(files.prof).unwrap();
 /// ```
 #[derive(Debug)]
 pub struct Profiler(());

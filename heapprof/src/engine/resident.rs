@@ -3,10 +3,10 @@
 //! ```text
 //! live bytes │ ALLOCATOR_ROUNDING │ ALLOCATOR_UNUSED │ OUTSIDE_HEAP  = resident set size
 //! ```
-//! With jemalloc, rounding is what its blocks are larger than asked (size classes, tags), unused is
+//! With jemalloc and the feature `resident`, rounding is what its blocks are larger than asked (size classes, tags), unused is
 //! what it keeps resident beyond its blocks (fragmentation, dirty pages, its own metadata), and
-//! outside is the rest of the process (code, thread stacks, the profiler's tables). Over another
-//! allocator there is one band for all of it. Pages that were asked for and never touched are live
+//! outside is the rest of the process (code, thread stacks, the profiler's tables). Otherwise
+//! there is one band for all of it. Pages that were asked for and never touched are live
 //! but not resident: then the bands of the gap shrink to nothing, the top line is the live bytes,
 //! and the chart says more than the resident set.
 
@@ -18,7 +18,7 @@ pub(crate) fn bands(live: u64, own: u64) -> Vec<(&'static str, u64)> {
         return Vec::new();
     };
     let shown = live + own;
-    #[cfg(feature = "jemalloc")]
+    #[cfg(feature = "resident")]
     if let Some((allocated, heap_resident)) = jemalloc() {
         let steps = [
             ("ALLOCATOR_ROUNDING", allocated),
@@ -43,7 +43,7 @@ fn stack_up(from: u64, levels: &[(&'static str, u64)], most: u64) -> Vec<(&'stat
 
 /// What jemalloc has handed out and what it holds resident, in bytes; `None` when jemalloc serves
 /// nobody here (the feature is on, but the program installed another inner allocator).
-#[cfg(feature = "jemalloc")]
+#[cfg(feature = "resident")]
 fn jemalloc() -> Option<(u64, u64)> {
     use tikv_jemalloc_ctl::{epoch, stats};
     epoch::advance().ok()?;

@@ -154,7 +154,9 @@ unsafe impl Sync for Shard {}
 
 impl Shard {
     /// The stand-in of threads that take the cold paths. It has no counters.
-    pub(crate) const COLD: Self = Self(NonNull::from_ref(&COLD).cast());
+    // SAFETY: the address of a static is not null.
+    pub(crate) const COLD: Self =
+        Self(unsafe { NonNull::new_unchecked((&raw const COLD).cast_mut().cast()) });
 
     /// Maps a new shard with counters for stacks below `stacks`, owned by nobody.
     pub(crate) fn map(stacks: u32) -> Option<Self> {

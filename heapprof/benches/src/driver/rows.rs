@@ -51,7 +51,7 @@ const fn full(
 }
 
 /// heapprof in its states, and the allocators that bound it.
-static OWN: [Row; 8] = [
+static OWN: [Row; 9] = [
     full("control", "plain", &[], "a second copy of the plain binary: the noise"),
     full(
         "jemalloc-stats",
@@ -63,6 +63,7 @@ static OWN: [Row; 8] = [
     full("disabled", "disabled", &[], "heapprof with its feature `disabled`"),
     full("off", "heapprof", &[], "heapprof linked, cost centres set, no profile running"),
     full("exact", "heapprof", &LONG_INTERVAL, "a profile running, every block counted"),
+    full("exact-lean", "lean", &LONG_INTERVAL, "the same without the feature `resident`"),
     full("exact-0.1s", "heapprof", &SHORT_INTERVAL, "the same with a sample every 0.1 s"),
     full("scopes", "scopes", &LONG_INTERVAL, "cost centres without heapprof's allocator"),
 ];

@@ -4,13 +4,13 @@
 
 /// Opens a cost centre until the end of the enclosing block in the rows that have them;
 /// nothing in the others.
-#[cfg(any(feature = "heapprof", feature = "scopes"))]
+#[cfg(any(feature = "lean", feature = "scopes"))]
 macro_rules! scope {
     ($name:literal) => {
         let _scope = heapprof::cost_centre!($name);
     };
 }
-#[cfg(not(any(feature = "heapprof", feature = "scopes")))]
+#[cfg(not(any(feature = "lean", feature = "scopes")))]
 macro_rules! scope {
     ($name:literal) => {};
 }
@@ -20,7 +20,7 @@ pub(crate) use scope;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-#[cfg(feature = "heapprof")]
+#[cfg(feature = "lean")]
 #[global_allocator]
 static ALLOCATOR: heapprof::HeapProf = heapprof::HeapProf::new();
 

@@ -1,15 +1,15 @@
 //! What one sample costs with 10,000 cost-centre stacks in each of 100 threads.
 
 /// Only a build with heapprof can take a sample.
-#[cfg(not(feature = "heapprof"))]
+#[cfg(not(feature = "lean"))]
 pub(crate) fn measure() -> Result<String, String> {
     Err("sample-cost needs a row with heapprof".into())
 }
 
-#[cfg(feature = "heapprof")]
+#[cfg(feature = "lean")]
 pub(crate) use with_heapprof::measure;
 
-#[cfg(feature = "heapprof")]
+#[cfg(feature = "lean")]
 mod with_heapprof {
     use nix::time::{ClockId, clock_gettime};
     use std::sync::{Arc, Barrier};
