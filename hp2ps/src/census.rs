@@ -137,6 +137,7 @@ impl Census {
 fn double(value: u128) -> f64 {
     /// Out of the way: this conversion takes a call, and next to no value needs it.
     #[cold]
+    #[inline(never)]
     fn beyond_64_bits(value: u128) -> f64 {
         value as f64
     }
