@@ -273,7 +273,7 @@ impl Config {
     /// Reads `heapprof.toml`; a file without `profile` asks for a profile by being there.
     #[cfg(feature = "config")]
     fn overlay_file(&mut self) -> Result<Option<Switch>, Error> {
-        let text = match std::fs::read("heapprof.toml") {
+        let text = match super::files::read_regular("heapprof.toml".as_ref()) {
             Ok(text) => text,
             Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(cause) => return Err(Error::file("heapprof.toml".as_ref(), cause)),

@@ -1,5 +1,5 @@
 //! The profile's files: claimed without overwriting a living process's, grown by whole samples,
-//! replaced in one step.
+//! replaced in one step; and the one file that is read.
 //!
 //! A new file is written under a temporary name and then put in place, never opened through a name
 //! that somebody else may have left there as a symbolic link. While a profile is being written its
@@ -123,6 +123,22 @@ pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
         let _ = std::fs::remove_file(&temporary);
     }
     written.map_err(fail)
+}
+
+/// Reads a file that must be a regular one: a pipe would keep the program waiting.
+///
+/// # Errors
+/// The kernel's, or that the file is of another kind.
+#[cfg(feature = "config")]
+pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
+    use std::io::Read as _;
+    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("is not a regular file"));
+    }
+    let mut content = Vec::new();
+    file.read_to_end(&mut content)?;
+    Ok(content)
 }
 
 /// `stem` with `.extension` added (not replaced: a stem may hold dots).

@@ -441,11 +441,9 @@ fn program_name() -> String {
 static AT_START: extern "C" fn() = {
     extern "C" fn at_start() {
         let _errno = os::KeepErrno::new();
-        if mode::decide_by_environment() == Mode::Off {
+        // Undecided: nobody asks, and there was no block yet.
+        if matches!(mode::decide_by_environment(), Mode::Off | Mode::Undecided) {
             return say_bad_switch();
-        }
-        if mode::mode() == Mode::Undecided {
-            return;
         }
         thread::as_profiler(|| {
             let mut config = Config::default();
