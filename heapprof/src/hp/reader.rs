@@ -269,7 +269,7 @@ impl<R: Read> Reader<R> {
         let (name, number) = (&rest[..name_bytes], &rest[name_bytes + 1..]);
         let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let apart = matches!(rest[name_bytes], b'\t' | b' ') && is_space(*number.get(digits)?);
-        if !apart || is_keyword(name) || !(1..=MOST_DIGITS).contains(&digits) {
+        if !apart || name.starts_with(b"\"") || is_keyword(name) || !(1..=MOST_DIGITS).contains(&digits) {
             return None;
         }
         let value = number[..digits].iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
