@@ -137,14 +137,41 @@ fn main() {
     while figures(&["consumer"]).allocations == 0 || figures(&["producer"]).allocations == 0 {
         std::thread::yield_now();
     }
+    // The samples of the .hp file between the marks are held to the same.
+    heapprof::mark().expect("a profile runs");
     let looks = watch();
+    heapprof::mark().expect("a profile runs");
     WATCHED.store(true, Ordering::Release);
     for thread in threads {
         thread.join().expect("a failed thread ends the process");
     }
     check_ends();
-    profile.stop().expect("the folder is writable");
-    println!("{BLOCKS} blocks handed over, looked at {looks} times: exact");
+    let summary = profile.stop().expect("the folder is writable");
+    let samples = check_samples(&exact_common::read_hp(&summary));
+    println!("{BLOCKS} blocks handed over, looked at {looks} times, {samples} samples: exact");
+}
+
+/// In every sample taken while both threads held their ballast, the producer's band is not below it
+/// and the consumer's is it. Returns the number of such samples.
+fn check_samples(profile: &heapprof::hp::Profile) -> usize {
+    let band = |name: &str| {
+        let of_name = |band: &&heapprof::hp::Band| String::from_utf8_lossy(&band.name).ends_with(name);
+        profile.bands.iter().find(of_name).expect("the band is in the profile")
+    };
+    let (producer, consumer) = (band(")producer"), band(")consumer"));
+    let marks = exact_common::samples_at_marks(profile);
+    // The sample at the second mark may have been taken after the ballast went.
+    let between = marks[0]..marks[1];
+    for sample in between.clone() {
+        assert!(producer.value(sample) >= BALLAST_BYTES as u64, "sample {sample}: freed too early");
+        assert!(producer.value(sample) < exact_common::WRAPPED, "sample {sample}: wrapped");
+        assert_eq!(
+            consumer.value(sample),
+            BALLAST_BYTES as u64,
+            "sample {sample}: the consumer's band moves"
+        );
+    }
+    between.len()
 }
 
 /// Both threads have ended: every figure is known.

@@ -1,11 +1,13 @@
 //! Random programs on eight threads against a naive model: whatever is allocated, resized, freed,
-//! entered, left and handed over, every stack's figures and the total are exact when all rest.
+//! entered, left and handed over, every stack's figures and the total are exact when all rest, and so
+//! is every band of the samples taken then.
 //!
 //! Its own `main`, so that the total is the programs' alone. `EXACT_SEED=n` runs one seed.
 
 use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Barrier, Mutex, MutexGuard};
+use std::time::Duration;
 
 mod exact_common;
 use exact_common::{ALIGNS, Block, Figures, Method, Random};
@@ -252,7 +254,7 @@ fn check_stacks(model: &Model, want: &[Figures], main_before: Figures) -> usize 
     for stack in &stacks {
         let mut is = Figures::from(stack);
         assert!(!is.has_wrapped(), "{stack:?}");
-        if ["OTHER", "BEFORE_PROFILE", "EXIT"].contains(&stack.centre()) {
+        if ["OTHER", "BEFORE_PROFILE", "EXIT", NOTES].contains(&stack.centre()) {
             continue;
         }
         let path: Vec<&str> = stack.centres.iter().rev().copied().collect();
@@ -282,6 +284,46 @@ fn check_stacks(model: &Model, want: &[Figures], main_before: Figures) -> usize 
         "the total is the sum of the stacks"
     );
     stacks.len()
+}
+
+/// The stack under which the test keeps its notes.
+const NOTES: &str = "notes_of_the_test";
+
+/// Live bytes by stack number at every mark.
+type Notes = Vec<HashMap<u32, u64>>;
+
+/// Takes a sample behind a mark, and notes what must be in it.
+fn sample(notes: &mut Notes) {
+    heapprof::cost_centre!("notes_of_the_test" => {
+        let ours = |stack: &heapprof::StackStats| stack.centre().starts_with("random_");
+        let stacks = heapprof::stacks();
+        notes.push(stacks.into_iter().filter(ours).map(|stack| (stack.id, stack.live_bytes)).collect());
+    });
+    heapprof::mark().expect("a profile runs");
+    heapprof::sample_now().expect("the folder is writable");
+}
+
+/// Compares every band of the sample behind every mark.
+fn check_samples(profile: &heapprof::hp::Profile, notes: &Notes) {
+    let samples = exact_common::samples_at_marks(profile);
+    assert_eq!(samples.len(), notes.len());
+    let mut values = 0;
+    for band in &profile.bands {
+        let name = String::from_utf8_lossy(&band.name);
+        let Some(id) = name.strip_prefix('(').filter(|rest| rest.contains(")random_")) else {
+            continue;
+        };
+        let id: u32 = id.split(')').next().and_then(|id| id.parse().ok()).expect("a stack's number");
+        for (&sample, note) in samples.iter().zip(notes) {
+            let want = note.get(&id).copied().unwrap_or(0);
+            assert_eq!(band.value(sample), want, "{name}, at {} s", profile.times_s[sample]);
+            values += 1;
+        }
+    }
+    let live_somewhere = notes.iter().flatten().filter(|(_, bytes)| **bytes > 0).map(|(id, _)| id);
+    let live_somewhere: std::collections::HashSet<_> = live_somewhere.collect();
+    assert!(values >= live_somewhere.len() * notes.len(), "a band is missing");
+    println!("{} samples at rest, {values} values in them: exact", notes.len());
 }
 
 /// What MAIN holds that is not the programs'.
@@ -314,7 +356,7 @@ fn workers(model: &Arc<Model>, seed: u64) -> (Vec<Worker>, Vec<Arc<Mutex<Shown>>
 }
 
 /// Runs one seed's program; returns the accounts with this program's added.
-fn run_program(model: &Arc<Model>, carried: &[Figures], seed: u64) -> Vec<Figures> {
+fn run_program(model: &Arc<Model>, carried: &[Figures], seed: u64, notes: &mut Notes) -> Vec<Figures> {
     let (workers, all_shown) = workers(model, seed);
     let barrier = Arc::new(Barrier::new(THREADS + 1));
     let threads: Vec<_> = workers
@@ -335,6 +377,7 @@ fn run_program(model: &Arc<Model>, carried: &[Figures], seed: u64) -> Vec<Figure
         check_blocks(&want, &all_shown);
         let main_before = *main_before.get_or_insert_with(|| main_besides(want[0]));
         let stacks = check_stacks(model, &want, main_before);
+        sample(notes);
         if round == ROUNDS - 1 {
             let allocations: u64 = want.iter().map(|figures| figures.allocations).sum();
             println!("seed {seed}: {stacks} stacks, {allocations} allocations, exact after every round");
@@ -367,19 +410,21 @@ fn main() {
         std::process::exit(101);
     }));
     exact_common::prepare();
-    let profile = exact_common::profile("exact_random_programs");
+    let profile = exact_common::profile_every(Duration::from_millis(50), "exact_random_programs");
     let model = Arc::new(Model::new());
     let seeds = match std::env::var("EXACT_SEED").ok().and_then(|seed| seed.parse().ok()) {
         Some(seed) => seed..=seed,
         None => SEEDS,
     };
+    let mut notes = Notes::new();
     let mut carried = vec![Figures::default(); model.stacks()];
     for seed in seeds {
         println!("seed {seed}");
-        carried = run_program(&model, &carried, seed);
+        carried = run_program(&model, &carried, seed, &mut notes);
         check_stacks(&model, &carried, main_besides(carried[0]));
         let empty = |figures: &Figures| (figures.live_bytes, figures.live_blocks) == (0, 0);
         assert!(carried.iter().all(empty), "everything was freed");
     }
-    profile.stop().expect("the folder is writable");
+    let summary = profile.stop().expect("the folder is writable");
+    check_samples(&exact_common::read_hp(&summary), &notes);
 }

@@ -114,10 +114,28 @@ pub(crate) fn sum_of_stacks() -> Figures {
 /// A profile whose files lie in the tests' folder under `name`, sampling every 5 ms so that readers
 /// walk the counters while the test writes them.
 pub(crate) fn profile(name: &str) -> heapprof::Profile {
+    profile_every(Duration::from_millis(5), name)
+}
+
+/// The same with another interval.
+pub(crate) fn profile_every(interval: Duration, name: &str) -> heapprof::Profile {
     let stem = format!("{}/{name}", env!("CARGO_TARGET_TMPDIR"));
-    let started =
-        heapprof::Profiler::builder().interval(Duration::from_millis(5)).output(stem).quiet(true).start();
+    let started = heapprof::Profiler::builder().interval(interval).output(stem).quiet(true).start();
     started.expect("the allocator is armed and the folder is writable")
+}
+
+/// Reads the `.hp` file of a finished profile.
+pub(crate) fn read_hp(summary: &heapprof::Summary) -> heapprof::hp::Profile {
+    let file = std::fs::File::open(&summary.hp).expect("the profile has been written");
+    let profile = heapprof::hp::read(file).expect("the profile is well formed");
+    assert_eq!(profile.times_s.len() as u64, summary.samples);
+    profile
+}
+
+/// The first sample at or after each mark.
+pub(crate) fn samples_at_marks(profile: &heapprof::hp::Profile) -> Vec<usize> {
+    let at = |&mark_s: &f64| profile.times_s.iter().position(|&sample_s| sample_s >= mark_s);
+    profile.marks_s.iter().map(|mark_s| at(mark_s).expect("a sample follows every mark")).collect()
 }
 
 /// Xorshift64*: the same numbers on every machine.
