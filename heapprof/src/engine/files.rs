@@ -54,9 +54,7 @@ impl HpFile {
 
     fn fill(temporary: &Path, first: &[u8]) -> Result<File, Error> {
         let fail = |cause| Error::file(temporary, cause);
-        // `create_new` follows no link; the mode is cut down by the user's umask.
-        let file =
-            OpenOptions::new().write(true).create_new(true).mode(0o666).open(temporary).map_err(fail)?;
+        let file = create_new(temporary).map_err(fail)?;
         os::try_lock_file(file.as_raw_fd());
         os::write_whole(file.as_raw_fd(), first).map_err(fail)?;
         Ok(file)
@@ -97,6 +95,13 @@ impl Drop for HpFile {
     }
 }
 
+/// Makes a file that was not there; follows no link, and keeps to the user's umask.
+fn create_new(path: &Path) -> io::Result<File> {
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o666).open(path)?;
+    // In a program without stderr the file would be 2, and get what the program says there.
+    if file.as_raw_fd() > libc::STDERR_FILENO { Ok(file) } else { os::above_standard_streams(file) }
+}
+
 /// In a forked child: gives back the parent's descriptor, and with it the share in the lock.
 pub(crate) fn forget_after_fork() {
     let descriptor = OPEN.swap(-1, Ordering::Relaxed);
@@ -112,11 +117,7 @@ pub(crate) fn forget_after_fork() {
 pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
     let temporary = temporary_beside(path);
     let fail = |cause| Error::file(path, cause);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o666)
-        .open(&temporary)
+    let written = create_new(&temporary)
         .and_then(|file| os::write_whole(file.as_raw_fd(), content))
         .and_then(|()| std::fs::rename(&temporary, path));
     if written.is_err() {

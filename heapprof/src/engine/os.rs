@@ -3,6 +3,8 @@
 //! says so.
 
 use std::ffi::{CStr, c_int, c_void};
+use std::fs::File;
+use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::ptr::NonNull;
 
 /// Zeroed, private, lazily backed pages that are never returned. `None` when the address space or
@@ -289,6 +291,20 @@ pub(crate) fn write_whole(descriptor: c_int, bytes: &[u8]) -> std::io::Result<()
         let cause = std::io::Error::last_os_error();
         if cause.kind() != std::io::ErrorKind::Interrupted {
             return Err(cause);
+        }
+    }
+}
+
+/// The same open file under a descriptor above those of the three standard streams; closed on exec.
+///
+/// # Errors
+/// The kernel's, when there are no more descriptors.
+pub(crate) fn above_standard_streams(file: File) -> std::io::Result<File> {
+    // SAFETY: the descriptor is open; the new one is nobody's yet.
+    unsafe {
+        match libc::fcntl(file.as_raw_fd(), libc::F_DUPFD_CLOEXEC, libc::STDERR_FILENO + 1) {
+            -1 => Err(std::io::Error::last_os_error()),
+            above => Ok(File::from_raw_fd(above)),
         }
     }
 }
