@@ -111,12 +111,12 @@ impl Stacks {
         }
         self.room.store(stacks, Ordering::Relaxed);
         self.limit.store(stacks, Ordering::Relaxed);
-        for number in MAIN..FIRST {
-            let row = &self.arcs().rows[number as usize];
+        // Zipped, not indexed: the hook's first call comes here, and no path of its may panic.
+        let built_in = (0..).zip(&BUILT_IN).zip(self.arcs().rows).zip(self.centres());
+        for (((number, site), row), centre) in built_in.skip(MAIN as usize) {
             row.centre.store(number, Ordering::Relaxed);
             row.parent.store(if number == MAIN { 0 } else { MAIN }, Ordering::Relaxed);
-            self.centres()[number as usize]
-                .store((&raw const BUILT_IN[number as usize]).cast_mut(), Ordering::Relaxed);
+            centre.store(std::ptr::from_ref(site).cast_mut(), Ordering::Relaxed);
         }
         true
     }
