@@ -93,12 +93,13 @@ impl<A> HeapProf<A> {
 }
 
 /// Sends a call to the hot path for the block's header, with the alignment as a constant so that all
-/// arithmetic with it vanishes, or to the cold path. Alignments below 4 share the path of 4.
+/// arithmetic with it vanishes; to the inner allocator alone in a process that does not tag; else to
+/// the cold path. Alignments below 4 share the path of 4.
 macro_rules! by_header {
-    ($layout:expr, |$shard:ident, $align:ident| $hot:expr, $cold:expr) => {{
+    ($layout:expr, |$shard:ident, $align:ident| $hot:expr, off $off:expr, cold $cold:expr) => {{
         let $shard = thread::hot();
         if !$shard.takes($layout.align()) {
-            $cold
+            if $shard.is_off() { $off } else { $cold }
         } else if $layout.align() == tag::HEADER_ALIGN_MAX {
             const $align: usize = tag::HEADER_ALIGN_MAX;
             $hot
@@ -119,7 +120,12 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
         let size = layout.size();
         // SAFETY: the caller's layout has a non-zero size.
         unsafe {
-            by_header!(layout, |shard, ALIGN| self.hot_alloc::<ALIGN>(size, shard), self.cold_alloc(layout))
+            by_header!(
+                layout,
+                |shard, ALIGN| self.hot_alloc::<ALIGN>(size, shard),
+                off self.inner.alloc(layout),
+                cold self.cold_alloc(layout, A::alloc)
+            )
         }
     }
 
@@ -131,7 +137,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
             by_header!(
                 layout,
                 |shard, ALIGN| self.hot_dealloc::<ALIGN>(block, size, shard),
-                self.cold_dealloc(block, layout)
+                off self.inner.dealloc(block, layout),
+                cold self.cold_dealloc(block, layout)
             );
         }
     }
@@ -144,7 +151,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
             by_header!(
                 layout,
                 |shard, ALIGN| self.hot_alloc_zeroed::<ALIGN>(size, shard),
-                self.cold_alloc_zeroed(layout)
+                off self.inner.alloc_zeroed(layout),
+                cold self.cold_alloc(layout, A::alloc_zeroed)
             )
         }
     }
@@ -157,7 +165,8 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
             by_header!(
                 layout,
                 |shard, ALIGN| self.hot_realloc::<ALIGN>(block, size, new_size, shard),
-                self.cold_realloc(block, layout, new_size)
+                off self.inner.realloc(block, layout, new_size),
+                cold self.cold_realloc(block, layout, new_size)
             )
         }
     }
@@ -314,53 +323,11 @@ impl<A: GlobalAlloc> HeapProf<A> {
     }
 }
 
-/// The cold paths. A process that does not tag passes here on every call: one test, one tail call.
+/// The cold paths: undecided and armed processes, a thread's first block, over-aligned blocks.
 impl<A: GlobalAlloc> HeapProf<A> {
-    #[inline(never)]
-    unsafe fn cold_alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: passed on.
-        unsafe { if mode::is_off() { self.inner.alloc(layout) } else { self.colder_new(layout, A::alloc) } }
-    }
-
-    #[inline(never)]
-    unsafe fn cold_alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: passed on.
-        unsafe {
-            if mode::is_off() {
-                self.inner.alloc_zeroed(layout)
-            } else {
-                self.colder_new(layout, A::alloc_zeroed)
-            }
-        }
-    }
-
-    #[inline(never)]
-    unsafe fn cold_dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: passed on.
-        unsafe {
-            if mode::is_off() {
-                self.inner.dealloc(block, layout)
-            } else {
-                self.colder_dealloc(block, layout)
-            }
-        }
-    }
-
-    #[inline(never)]
-    unsafe fn cold_realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
-        // SAFETY: passed on.
-        unsafe {
-            if mode::is_off() {
-                self.inner.realloc(block, layout, new_size)
-            } else {
-                self.colder_realloc(block, layout, new_size)
-            }
-        }
-    }
-
     #[cold]
     #[inline(never)]
-    unsafe fn colder_new(&self, layout: Layout, method: unsafe fn(&A, Layout) -> *mut u8) -> *mut u8 {
+    unsafe fn cold_alloc(&self, layout: Layout, method: unsafe fn(&A, Layout) -> *mut u8) -> *mut u8 {
         if mode::decide(self.armed) == Mode::Off {
             // SAFETY: passed on; the process does not tag.
             return unsafe { method(&self.inner, layout) };
@@ -379,7 +346,11 @@ impl<A: GlobalAlloc> HeapProf<A> {
 
     #[cold]
     #[inline(never)]
-    unsafe fn colder_dealloc(&self, block: *mut u8, layout: Layout) {
+    unsafe fn cold_dealloc(&self, block: *mut u8, layout: Layout) {
+        if mode::is_off() {
+            // SAFETY: passed on; the process does not tag.
+            return unsafe { self.inner.dealloc(block, layout) };
+        }
         // SAFETY: the caller's block is live; the process tags.
         let stack = unsafe { tag::read(block, layout) };
         let seat = thread::seat();
@@ -391,9 +362,13 @@ impl<A: GlobalAlloc> HeapProf<A> {
 
     #[cold]
     #[inline(never)]
-    unsafe fn colder_realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+    unsafe fn cold_realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        if mode::is_off() {
+            // SAFETY: passed on; the process does not tag.
+            return unsafe { self.inner.realloc(block, layout, new_size) };
+        }
         super::profiler::inline_tick(new_size);
-        // SAFETY: passed on; the process tags, since a block exists.
+        // SAFETY: passed on; the process tags.
         let (moved, old) = unsafe { self.resized(block, layout, new_size) };
         if !moved.is_null() {
             // SAFETY: `moved` is the block in its new size.

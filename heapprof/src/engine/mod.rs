@@ -16,6 +16,8 @@ mod arcs;
 mod ccs;
 mod config;
 mod counter;
+#[cfg(test)]
+mod direct;
 mod files;
 mod mode;
 mod os;

@@ -11,7 +11,8 @@
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use super::{ccs, os, shard, thread};
+use super::shard::{self, Shard};
+use super::{ccs, os, thread};
 
 /// The state of the process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,6 +58,12 @@ pub(crate) fn is_off() -> bool {
     MODE.load(Ordering::Relaxed) == Mode::Off as u8
 }
 
+/// Whether the process tags its blocks.
+#[inline]
+pub(crate) fn is_tagging() -> bool {
+    matches!(mode(), Mode::Armed | Mode::Started)
+}
+
 fn set(mode: Mode) {
     MODE.store(mode as u8, Ordering::Release);
 }
@@ -72,6 +79,9 @@ pub(crate) fn decide(by_program: bool) -> Mode {
                 if MODE.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed).is_ok() {
                     let _errno = os::KeepErrno::new();
                     let tagging = (by_program || asked()) && set_up();
+                    if !tagging {
+                        Shard::turn_off();
+                    }
                     set(if tagging { Mode::Armed } else { Mode::Off });
                 }
             }

@@ -2,10 +2,10 @@
 
 use std::marker::PhantomData;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use super::ccs::{self, STACKS};
-use super::mode::{self, Mode};
+use super::mode;
 use super::shard::{Figure, Shard, Tag};
 use super::thread;
 
@@ -21,11 +21,9 @@ pub struct Site {
     line: u32,
     /// The centre's number; 0 before the first entry.
     pub(crate) centre: AtomicU32,
-    /// The tag of the first parent under which the site was entered; 0 before. Written once, after
-    /// `child`, so that whoever reads it (Acquire) reads the child that belongs to it.
-    parent: AtomicU32,
-    /// The tag of the stack that this parent leads to; 0 before. Written once.
-    child: AtomicU32,
+    /// A recent arc through the site: the child's tag in the high half, the parent's in the low one;
+    /// 0 before the first entry. One word, so that whoever reads it has a pair that belongs together.
+    arc: AtomicU64,
 }
 
 impl Site {
@@ -39,8 +37,7 @@ impl Site {
             file,
             line,
             centre: AtomicU32::new(0),
-            parent: AtomicU32::new(0),
-            child: AtomicU32::new(0),
+            arc: AtomicU64::new(0),
         }
     }
 
@@ -64,17 +61,25 @@ impl Site {
     }
 
     /// Pushes the cost centre on the thread's stack until the guard is dropped.
+    ///
+    /// One comparison serves most entries: with the parent of the last arc. In a process that does
+    /// not tag it serves all: there the current stack reads 0, and so does the arc. A second one
+    /// serves recursion, where the centre is on top already.
     #[doc(hidden)]
     #[inline(always)]
     pub fn enter(&'static self) -> Scope {
         let shard = thread::hot();
         let current = shard.current();
-        // Acquire pairs with the Release in `remember`.
-        if self.parent.load(Ordering::Acquire) == current.0 {
-            let child = Tag(self.child.load(Ordering::Relaxed));
-            return Scope::new(shard, current, child);
+        // Acquire pairs with the Release in `remember`: the child is seen with its row in the tree.
+        let arc = self.arc.load(Ordering::Acquire);
+        let child = Tag((arc >> 32) as u32);
+        if arc as u32 == current.0 {
+            return if child.0 == 0 { Scope::inert() } else { Scope::new(shard, current, child) };
         }
-        self.enter_cold()
+        if child == current {
+            return Scope::new(shard, current, current);
+        }
+        Scope::unpack(self.enter_again(shard, current))
     }
 
     /// The same for a name that is an expression: evaluated once per site, when first entered in a
@@ -82,46 +87,49 @@ impl Site {
     #[doc(hidden)]
     #[inline]
     pub fn enter_named<N: Into<String>>(&'static self, name: impl FnOnce() -> N) -> Scope {
-        if self.computed.get().is_none() && matches!(mode::mode(), Mode::Armed | Mode::Started) {
+        if self.computed.get().is_none() && mode::is_tagging() {
             let label = Box::from(name().into());
             thread::as_profiler(|| self.computed.get_or_init(|| Box::clone(&label)));
         }
         self.enter()
     }
 
+    /// Entry under another parent than the last arc's: the thread may remember it.
     #[inline(never)]
-    fn enter_cold(&'static self) -> Scope {
-        if mode::is_off() { Scope::inert() } else { self.enter_colder() }
+    fn enter_again(&'static self, shard: Shard, current: Tag) -> (*mut u8, u64) {
+        match shard.cached_arc(current, self.centre.load(Ordering::Relaxed)) {
+            Some(child) => {
+                if shard.is_missed_often() {
+                    self.remember(current, child);
+                }
+                Scope::new(shard, current, child).pack()
+            }
+            None => self.enter_anew().pack(),
+        }
     }
 
-    /// Entry under another parent than the first: recursion, the thread's recent arcs, the tree.
+    /// Entry by an arc that the thread has not gone lately, or of a thread on the cold paths.
+    #[cold]
     #[inline(never)]
-    fn enter_colder(&'static self) -> Scope {
-        if !matches!(mode::mode(), Mode::Armed | Mode::Started) {
+    fn enter_anew(&'static self) -> Scope {
+        if !mode::is_tagging() {
             return Scope::inert();
         }
         let Some(shard) = thread::own() else {
             return Scope::inert();
         };
         let current = shard.current();
-        let centre = self.centre.load(Ordering::Relaxed);
-        if centre != 0
-            && let Some(child) = shard.cached_arc(current, centre)
-        {
-            return Scope::new(shard, current, child);
-        }
         let child = Tag::of(STACKS.push(current.stack(), self));
-        self.remember(current, child);
+        if self.arc.load(Ordering::Relaxed) == 0 {
+            self.remember(current, child);
+        }
         shard.cache_arc(current, self.centre.load(Ordering::Relaxed), child);
         Scope::new(shard, current, child)
     }
 
-    /// Keeps the first arc through this site for the fast path.
+    /// Keeps an arc for the fast path.
     fn remember(&self, parent: Tag, child: Tag) {
-        // Only the winner of `child` writes `parent`, so the pair belongs together for ever.
-        if self.child.compare_exchange(0, child.0, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-            self.parent.store(parent.0, Ordering::Release);
-        }
+        self.arc.store(u64::from(child.0) << 32 | u64::from(parent.0), Ordering::Release);
     }
 }
 
@@ -148,11 +156,33 @@ impl Scope {
     #[inline(always)]
     fn new(shard: Shard, saved: Tag, entered: Tag) -> Self {
         shard.counter(entered, Figure::Entries).add(1);
+        Self::uncounted(shard, saved, entered)
+    }
+
+    /// Makes `entered` the thread's stack.
+    #[inline(always)]
+    fn uncounted(shard: Shard, saved: Tag, entered: Tag) -> Self {
         shard.set_current(entered);
         Self { shard: shard.as_ptr(), saved, entered, _thread: PhantomData }
     }
 
+    /// The guard as two words, which a function returns in registers: a guard returned through
+    /// memory would be kept there on every path.
+    #[inline(always)]
+    fn pack(self) -> (*mut u8, u64) {
+        let scope = std::mem::ManuallyDrop::new(self);
+        (scope.shard, u64::from(scope.entered.0) << 32 | u64::from(scope.saved.0))
+    }
+
+    /// The guard again.
+    #[inline(always)]
+    fn unpack((shard, entered_saved): (*mut u8, u64)) -> Self {
+        let (saved, entered) = (Tag(entered_saved as u32), Tag((entered_saved >> 32) as u32));
+        Self { shard, saved, entered, _thread: PhantomData }
+    }
+
     /// A guard that does nothing.
+    #[inline(always)]
     fn inert() -> Self {
         Self { shard: std::ptr::null_mut(), saved: Tag(0), entered: Tag(0), _thread: PhantomData }
     }
@@ -205,7 +235,7 @@ pub struct Stack(Tag);
 impl Stack {
     /// The calling thread's current stack.
     pub fn current() -> Self {
-        let tagging = matches!(mode::mode(), Mode::Armed | Mode::Started);
+        let tagging = mode::is_tagging();
         Self(if tagging {
             thread::own().map_or(Tag::of(ccs::MAIN), Shard::current)
         } else {
@@ -216,15 +246,13 @@ impl Stack {
     /// Makes this the calling thread's stack until the guard is dropped. Counts no entry: the
     /// centres were entered where the stack was captured.
     pub fn enter(self) -> Scope {
-        if !matches!(mode::mode(), Mode::Armed | Mode::Started) {
+        if !mode::is_tagging() {
             return Scope::inert();
         }
         let Some(shard) = thread::own() else {
             return Scope::inert();
         };
-        let saved = shard.current();
-        shard.set_current(self.0);
-        Scope { shard: shard.as_ptr(), saved, entered: self.0, _thread: PhantomData }
+        Scope::uncounted(shard, shard.current(), self.0)
     }
 }
 

@@ -32,8 +32,10 @@ const ARRAY_BYTES: usize = 8 * PER_SHEET as usize;
 const PREFETCH_SHEETS: usize = 4;
 /// Bytes in front of the first sheet.
 const HEADER_BYTES: usize = 4096;
-/// Entries of the per-thread arc cache; a power of two. 64 entries fill a quarter of the header.
-const CACHED_ARCS: usize = 64;
+/// A thread replaces a site's arc at every so-many-th entry that it did not serve.
+const MISSES_PER_ARC: u32 = 64;
+/// Entries of the per-thread arc cache; a power of two. 128 entries fill half of the header.
+const CACHED_ARCS: usize = 128;
 /// Shards there can be at most: threads alive at one time that own counters. Later ones share.
 const SHARDS_MAX: usize = 1 << 16;
 
@@ -101,6 +103,8 @@ struct Header {
     timed_ns: AtomicU64,
     /// CPU nanoseconds of the owner seen and not yet attributed. Guarded by `timing`.
     kept_ns: AtomicU64,
+    /// Entries that the site's own arc did not serve; the owner's alone.
+    misses: AtomicU32,
     /// Recent arcs that the sites' own caches did not know.
     arcs: [CachedArc; CACHED_ARCS],
 }
@@ -108,7 +112,8 @@ struct Header {
 const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
 
 /// Stands for the shard of threads that are to take the cold paths: no alignment is small enough
-/// for it, and no site was entered under its current stack, so that the hook needs no other test.
+/// for it, and no site was entered under its current stack, so that the hook needs no other test. In a
+/// process that does not tag, every site's arc fits its current stack, and is inert.
 static COLD: Header = Header {
     current: AtomicU32::new(u32::MAX),
     align_max: 0,
@@ -119,6 +124,7 @@ static COLD: Header = Header {
     timing: AtomicU32::new(0),
     timed_ns: AtomicU64::new(0),
     kept_ns: AtomicU64::new(0),
+    misses: AtomicU32::new(0),
     arcs: [const { CachedArc { key: AtomicU64::new(0), child: AtomicU32::new(0) } }; CACHED_ARCS],
 };
 
@@ -153,6 +159,17 @@ unsafe impl Send for Shard {}
 unsafe impl Sync for Shard {}
 
 impl Shard {
+    /// Whether this is the stand-in in a process that does not tag. No other shard's stack reads 0.
+    #[inline(always)]
+    pub(crate) fn is_off(self) -> bool {
+        self.current() == Tag(0)
+    }
+
+    /// Notes, in the stand-in, that the process does not tag.
+    pub(crate) fn turn_off() {
+        COLD.current.store(0, Ordering::Relaxed);
+    }
+
     /// The stand-in of threads that take the cold paths. It has no counters.
     // SAFETY: the address of a static is not null.
     pub(crate) const COLD: Self =
@@ -297,13 +314,24 @@ impl Shard {
         arc.child.store(child.0, Ordering::Relaxed);
     }
 
+    /// Counts an entry that the site's own arc did not serve; whether it is time to give the site
+    /// another one. Not every time: threads that enter a site under different parents would fight
+    /// for its cache line.
+    pub(crate) fn is_missed_often(self) -> bool {
+        let misses = self.header().misses.load(Ordering::Relaxed).wrapping_add(1);
+        self.header().misses.store(misses, Ordering::Relaxed);
+        misses.is_multiple_of(MISSES_PER_ARC)
+    }
+
     fn arc_key(parent: Tag, centre: u32) -> u64 {
         u64::from(parent.0) << 32 | u64::from(centre)
     }
 
+    /// Fibonacci hashing: centres are numbered in the order in which they were first entered, and
+    /// those that a thread enters in turn under one parent must not share a slot.
     fn arc_slot(self, parent: Tag, centre: u32) -> &'static CachedArc {
-        let mixed = (parent.0 >> 3).wrapping_add(centre.wrapping_mul(0x9E37_79B9));
-        &self.header().arcs[(mixed ^ mixed >> 16) as usize & (CACHED_ARCS - 1)]
+        let mixed = ((parent.0 / 8) ^ centre).wrapping_mul(0x9E37_79B9);
+        &self.header().arcs[(mixed >> (u32::BITS - CACHED_ARCS.ilog2())) as usize]
     }
 
     /// A value that changes whenever the owner has run or another thread has become the owner: as

@@ -1,16 +1,12 @@
 //! The current figures, for the program itself and its tests.
 
 use super::ccs::{self, STACKS};
-use super::mode::{self, Mode};
+use super::mode;
 use super::recorder;
 use super::shard::Figure;
 use super::snapshot;
 use super::thread;
 use crate::figures::{Measured, StackStats, Stats};
-
-fn is_tagging() -> bool {
-    matches!(mode::mode(), Mode::Armed | Mode::Started)
-}
 
 /// The figures of the whole process; `None` when it does not tag its blocks.
 ///
@@ -27,7 +23,7 @@ fn is_tagging() -> bool {
 /// # drop(block);
 /// ```
 pub fn stats() -> Option<Stats> {
-    is_tagging().then(|| {
+    mode::is_tagging().then(|| {
         thread::as_profiler(|| Stats {
             live_bytes: user_sum(snapshot::live_bytes()),
             live_blocks: user_sum(snapshot::live_blocks()),
@@ -46,7 +42,7 @@ fn user_sum(mut figures: Vec<u64>) -> u64 {
 /// out; empty when the process does not tag. As exact as [`stats`]; the sum over the stacks is the
 /// total.
 pub fn stacks() -> Vec<StackStats> {
-    if !is_tagging() {
+    if !mode::is_tagging() {
         return Vec::new();
     }
     // The result is the caller's, the working tables are ours.
@@ -96,7 +92,7 @@ pub fn measure<R>(work: impl FnOnce() -> R) -> (R, Measured) {
 
 /// The calling thread's counters added up over all stacks but the profiler's own. Allocates nothing.
 fn own_figures() -> [u64; 4] {
-    let Some(shard) = is_tagging().then(thread::own).flatten() else {
+    let Some(shard) = mode::is_tagging().then(thread::own).flatten() else {
         return [0; 4];
     };
     let stacks = (ccs::MAIN..STACKS.count()).filter(|&stack| stack != ccs::HEAPPROF);

@@ -158,7 +158,7 @@ pub(crate) struct OwnWork(Option<(Shard, Tag)>);
 
 impl OwnWork {
     pub(crate) fn begin() -> Self {
-        if !matches!(mode::mode(), Mode::Armed | Mode::Started) {
+        if !mode::is_tagging() {
             return Self(None);
         }
         Self(own().map(|shard| {
