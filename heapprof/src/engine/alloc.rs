@@ -256,6 +256,9 @@ impl<A: GlobalAlloc> HeapProf<A> {
         new_size: usize,
         shard: Shard,
     ) -> *mut u8 {
+        if tag::is_too_large(new_size) {
+            return std::ptr::null_mut();
+        }
         // SAFETY: the caller's block is live and tagged; `moved` is the block in its new size.
         unsafe {
             let layout = headed::<ALIGN>(size);
