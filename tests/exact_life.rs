@@ -235,7 +235,7 @@ extern "C" fn at_key_end(value: *mut c_void) {
         grown.resize(100);
         grown.resize(50);
         keep(grown);
-        let of_thread = std::alloc::realloc(value.cast(), layout(500, 8), 600);
+        let of_thread = std::hint::black_box(std::alloc::realloc(value.cast(), layout(500, 8), 600));
         std::alloc::dealloc(of_thread, layout(600, 8));
         let refused = std::hint::black_box(std::alloc::alloc(Layout::from_size_align_unchecked(1 << 61, 8)));
         assert!(refused.is_null());
