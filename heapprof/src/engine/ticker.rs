@@ -45,6 +45,7 @@ pub(crate) fn forget_after_fork() {
 /// Ticks and samples until the session is asked to end.
 pub(crate) fn run(session: &Session) {
     os::name_this_thread(c"heapprof");
+    os::wake_punctually();
     let _own = thread::OwnWork::begin();
     let tick = session.config.tick;
     let mut next_sample = Instant::now() + session.config.interval;
@@ -56,7 +57,7 @@ pub(crate) fn run(session: &Session) {
         idle_ticks = if tick_all(now_ns - last_ns) { 1 } else { (idle_ticks * 2).min(IDLE_TICKS_MAX) };
         last_ns = now_ns;
         let cost = Duration::from_nanos(os::own_cpu_ns() - begin_ns);
-        let pause = (tick * idle_ticks).max(cost * TICK_COST_INVERSE);
+        let pause = uneven(tick * idle_ticks, now_ns).max(cost * TICK_COST_INVERSE);
         let until_sample = next_sample.saturating_duration_since(Instant::now());
         if until_sample.is_zero() {
             if session.sample().is_err() {
@@ -68,6 +69,14 @@ pub(crate) fn run(session: &Session) {
             return;
         }
     }
+}
+
+/// The pause, made longer or shorter by up to a half of it: a program that works in a rhythm of its
+/// own would else be seen in the same phase every time. `noise` is any number that is never the same.
+fn uneven(pause: Duration, noise: u64) -> Duration {
+    // Fibonacci hashing spreads the low bits of the clock over the high ones.
+    let spread = (noise.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 54) as u32;
+    pause / 2 + pause * spread / 1024
 }
 
 /// The next moment of the regular grid that still lies ahead.
