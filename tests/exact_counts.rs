@@ -88,7 +88,7 @@ fn every_size_counts_its_own_bytes_at_every_alignment() {
             // SAFETY: a valid layout of a size that is not zero; freed with the same one.
             account.under(0, || unsafe {
                 let block = black_box(std::alloc::alloc(layout(size, align)));
-                assert!(!block.is_null() && block.addr() % align == 0, "{size} at {align}");
+                assert!(!block.is_null() && block.addr().is_multiple_of(align), "{size} at {align}");
                 block.write(1);
                 block.add(size - 1).write(1);
                 std::alloc::dealloc(block, layout(size, align));

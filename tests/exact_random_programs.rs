@@ -23,7 +23,10 @@ const SEEDS: std::ops::RangeInclusive<u64> = 1..=6;
 const SLOTS: usize = 64;
 const SCOPES: usize = 24;
 
-const CENTRES: [(&str, fn() -> heapprof::Scope); 6] = [
+/// A cost centre by name, and the way into it.
+type Centre = (&'static str, fn() -> heapprof::Scope);
+
+const CENTRES: [Centre; 6] = [
     ("random_a", || heapprof::cost_centre!("random_a")),
     ("random_b", || heapprof::cost_centre!("random_b")),
     ("random_c", || heapprof::cost_centre!("random_c")),
