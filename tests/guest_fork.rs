@@ -189,7 +189,6 @@ fn a_child_may_start_a_profile_of_its_own() {
     whole_prof(&folder.file("child.prof"));
 }
 
-#[allow(dead_code, reason = "listed when the engine holds to it")]
 fn a_childs_own_profile_has_its_bytes_and_its_time() {
     let folder = Folder::new();
     folder.guest("forks_a_profiled_child").profiled().run().ended_with(0);
@@ -243,6 +242,7 @@ fn main() -> ExitCode {
         children_that_exit_without_hooks_leave_the_parents_profile_alone,
         forks_with_samples_on_the_programs_threads_do_not_hang,
         a_child_may_start_a_profile_of_its_own,
+        a_childs_own_profile_has_its_bytes_and_its_time,
         a_child_that_outlives_its_parent_writes_nothing,
         what_is_executed_inherits_no_descriptor_and_the_same_environment,
     ];

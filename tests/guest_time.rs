@@ -2,6 +2,7 @@
 //! compare shares of CPU time, and a noisy machine gets three tries, with all readings printed.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::os::unix::process::CommandExt as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -68,6 +69,16 @@ fn splits(_: &[String]) {
     print_usage();
 }
 
+/// Three threads work for unequal times.
+fn shares(_: &[String]) {
+    std::thread::scope(|scope| {
+        scope.spawn(|| cost_centre!("one" => spin(Duration::from_millis(200))));
+        scope.spawn(|| cost_centre!("two" => spin(Duration::from_millis(400))));
+        scope.spawn(|| cost_centre!("three" => spin(Duration::from_millis(600))));
+    });
+    print_usage();
+}
+
 /// One thread works under nested centres, most of the time in the inner ones.
 fn nests(_: &[String]) {
     let _outer = cost_centre!("outer");
@@ -105,11 +116,21 @@ fn short_lives(_: &[String]) {
 
 /// Runs a role under a profile up to three times, until what `check` finds wrong is nothing.
 fn thrice(role: &str, check: impl Fn(&Prof, f64) -> Vec<String>) {
+    thrice_on(role, false, check);
+}
+
+/// The same, on one processor only if asked for.
+fn thrice_on(role: &str, one_processor: bool, check: impl Fn(&Prof, f64) -> Vec<String>) {
     let mut readings = Vec::new();
     for _ in 0..3 {
         let folder = Folder::new();
         // Few samples, so that the profiler's own time does not count.
-        let outcome = folder.guest(role).env("HEAPPROF_INTERVAL", "0.5").run().ended_with(0);
+        let mut guest = folder.guest(role).env("HEAPPROF_INTERVAL", "0.5");
+        if one_processor {
+            // SAFETY: the function only makes system calls.
+            unsafe { guest.command.pre_exec(to_one_processor) };
+        }
+        let outcome = guest.run().ended_with(0);
         let used_s: f64 = outcome.text().trim_end().parse().unwrap();
         let prof = whole_prof(&folder.file("app.prof"));
         let wrong = check(&prof, used_s);
@@ -119,6 +140,17 @@ fn thrice(role: &str, check: impl Fn(&Prof, f64) -> Vec<String>) {
         readings.push(format!("{wrong:?}, {used_s} s used\n{}", prof.text));
     }
     panic!("{role}, three times:\n{}", readings.join("\n"));
+}
+
+/// Leaves this process the processor that it runs on, alone.
+fn to_one_processor() -> std::io::Result<()> {
+    // SAFETY: plain data to be overwritten; the pointer is to a live local.
+    let failed = unsafe {
+        let mut processors = std::mem::zeroed::<libc::cpu_set_t>();
+        libc::CPU_SET(libc::sched_getcpu() as usize, &mut processors);
+        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &processors)
+    };
+    if failed == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
 }
 
 /// A complaint unless `is` lies within `slack` of `want`.
@@ -169,7 +201,14 @@ fn adds_up(prof: &Prof) {
     assert_eq!((prof.rows[0].centre.as_str(), time, alloc), ("MAIN", 100.0, 100.0), "{}", prof.text);
 }
 
-#[allow(dead_code, reason = "listed when the engine holds to it")]
+fn one_processor_is_shared_as_the_threads_work() {
+    thrice_on("shares", true, |prof, used_s| {
+        let shares = [("one", 16.7), ("two", 33.3), ("three", 50.0)];
+        let wrong = shares.iter().filter_map(|&(name, want)| near(name, prof.row(name).time, want, 3.0));
+        wrong.chain(near("the total", prof.total_s, used_s, used_s * 0.05)).collect()
+    });
+}
+
 fn where_a_thread_sleeps_is_not_where_it_worked() {
     thrice("bursts", |prof, _| {
         let [main, left, right] = ["MAIN", "left", "right"].map(|name| prof.row(name).time);
@@ -178,13 +217,13 @@ fn where_a_thread_sleeps_is_not_where_it_worked() {
     });
 }
 
-#[allow(dead_code, reason = "listed when the engine holds to it")]
-fn a_thread_that_ends_between_two_ticks_leaves_its_time() {
-    thrice("short_lives", |prof, _| near("short", prof.row("short").time, 97.0, 3.0).into_iter().collect());
-}
-
 fn main() -> ExitCode {
-    let tests =
-        named![equal_work_is_equal_time, the_total_is_the_cpu_time, individual_and_inherited_shares_add_up,];
-    harness::main(named![splits, nests, bursts, short_lives], tests, 1)
+    let tests = named![
+        equal_work_is_equal_time,
+        the_total_is_the_cpu_time,
+        individual_and_inherited_shares_add_up,
+        one_processor_is_shared_as_the_threads_work,
+        where_a_thread_sleeps_is_not_where_it_worked,
+    ];
+    harness::main(named![splits, shares, nests, bursts, short_lives], tests, 1)
 }

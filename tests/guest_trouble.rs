@@ -750,7 +750,6 @@ fn callee<'a>(line: &'a str, slots: &BTreeMap<u64, &'a str>) -> Option<&'a str> 
     Some(name.rsplit_once("+0x").map_or(name, |(name, _)| name))
 }
 
-#[allow(dead_code, reason = "listed when the engine holds to it")]
 fn the_allocator_reaches_no_panic() {
     let Some(objdump) = find("objdump") else { return };
     let Calls(calls) = Calls::of(&objdump, &release_example());
@@ -810,6 +809,7 @@ fn main() -> ExitCode {
         reading_the_configuration_is_in_no_band,
         printing_at_exit_into_a_closed_pipe_ends_nobody,
         closed_standard_streams_are_not_taken_for_files,
+        the_allocator_reaches_no_panic,
         a_large_process_forks_under_the_fastest_tick,
         panics_without_end_under_the_fastest_tick,
         loading_libraries_under_the_fastest_tick,

@@ -7,7 +7,7 @@
 //! finds the lock and adds its own process number to the name.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
@@ -110,20 +110,42 @@ pub(crate) fn forget_after_fork() {
     }
 }
 
-/// Writes `content` as `path` in one step: readers see the old file or the new one.
+/// Makes `path` anew from what `fill` writes, in one step: readers see the old file or the new one.
 ///
 /// # Errors
 /// The file and the cause; the old file then stays.
-pub(crate) fn replace(path: &Path, content: &[u8]) -> Result<(), Error> {
+pub(crate) fn replace(path: &Path, fill: impl FnOnce(&mut Pieces) -> io::Result<()>) -> Result<(), Error> {
     let temporary = temporary_beside(path);
     let fail = |cause| Error::file(path, cause);
     let written = create_new(&temporary)
-        .and_then(|file| os::write_whole(file.as_raw_fd(), content))
+        .and_then(|file| {
+            let mut pieces = BufWriter::with_capacity(PIECE_BYTES, Unsignalled(file));
+            fill(&mut pieces).and_then(|()| pieces.flush())
+        })
         .and_then(|()| std::fs::rename(&temporary, path));
     if written.is_err() {
         let _ = std::fs::remove_file(&temporary);
     }
     written.map_err(fail)
+}
+
+/// Bytes handed to the kernel at a time: a report of many stacks never stands in memory whole.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// Where [`replace`] has its content written.
+pub(crate) type Pieces = BufWriter<Unsignalled>;
+
+/// A file whose failing writes raise no signal in the program.
+pub(crate) struct Unsignalled(File);
+
+impl Write for Unsignalled {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        os::write_whole(self.0.as_raw_fd(), bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Reads a file that must be a regular one: a pipe would keep the program waiting.

@@ -4,6 +4,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 use std::fs::File;
+use std::io::Write as _;
 use std::os::fd::{AsRawFd as _, FromRawFd as _};
 use std::ptr::NonNull;
 
@@ -107,6 +108,30 @@ pub(crate) fn own_cpu_ns() -> u64 {
 /// scheduler clock 2); asking pthread for it would need a handle that may be stale.
 pub(crate) fn thread_cpu_ns(thread: u32) -> Option<u64> {
     clock_ns((!(thread as libc::clockid_t) << 3) | 6)
+}
+
+/// Whether a thread of this process runs or waits for a processor only, by its kernel number.
+///
+/// Reads the state that `/proc` shows behind the thread's name; a name has at most 15 bytes.
+/// Allocates nothing.
+pub(crate) fn is_runnable(thread: u32) -> bool {
+    let mut path = [0; 40];
+    let written = write!(&mut path[..], "/proc/self/task/{thread}/stat\0");
+    debug_assert!(written.is_ok(), "the longest number fits");
+    let mut text = [0; 64];
+    // SAFETY: `path` ends with NUL, and the buffer is valid for its length.
+    let length = unsafe {
+        let file = libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return false;
+        }
+        let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
+        libc::close(file);
+        length
+    };
+    let text = text.get(..usize::try_from(length).unwrap_or(0)).unwrap_or_default();
+    let state = text.iter().rposition(|&byte| byte == b')').and_then(|end| text.get(end + 2));
+    state == Some(&b'R')
 }
 
 /// Resident memory of the process in bytes, from the kernel.

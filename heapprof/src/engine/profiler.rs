@@ -409,6 +409,7 @@ extern "C" fn on_exit() {
 extern "C" fn on_fork() {
     files::forget_after_fork();
     ticker::forget_after_fork();
+    thread::adopt_after_fork();
     STATE.store(IDLE, Ordering::Release);
 }
 

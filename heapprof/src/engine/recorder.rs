@@ -139,10 +139,7 @@ impl Recorder {
     pub(crate) fn write_prof(&mut self) -> Result<(), Error> {
         let begin_ns = os::elapsed_ns();
         let report = self.report(Work::now().since(&self.before));
-        let mut text = Vec::new();
-        let written = report.write_to(&mut text);
-        debug_assert!(written.is_ok(), "a vector takes everything");
-        files::replace(&self.prof_path, &text)?;
+        files::replace(&self.prof_path, |out| report.write_to(out))?;
         let now_ns = os::elapsed_ns();
         self.prof_due_ns = now_ns + PROF_EVERY_NS.max((now_ns - begin_ns) * PROF_COST_INVERSE);
         Ok(())

@@ -103,6 +103,8 @@ struct Header {
     timed_ns: AtomicU64,
     /// CPU nanoseconds of the owner seen and not yet attributed. Guarded by `timing`.
     kept_ns: AtomicU64,
+    /// Tag of the stack where the owner was last seen at work. Guarded by `timing`.
+    seen: AtomicU32,
     /// Entries that the site's own arc did not serve; the owner's alone.
     misses: AtomicU32,
     /// Recent arcs that the sites' own caches did not know.
@@ -124,27 +126,37 @@ static COLD: Header = Header {
     timing: AtomicU32::new(0),
     timed_ns: AtomicU64::new(0),
     kept_ns: AtomicU64::new(0),
+    seen: AtomicU32::new(0),
     misses: AtomicU32::new(0),
     arcs: [const { CachedArc { key: AtomicU64::new(0), child: AtomicU32::new(0) } }; CACHED_ARCS],
 };
 
 impl Header {
-    /// The body of [`Shard::time`], under `timing`. Whether the owner had run.
-    fn ran(&self, now_ns: u64, wall_ns: u64, current: Tag, attribute: impl FnOnce(Tag, u64)) -> bool {
-        let spent_ns = now_ns.saturating_sub(self.timed_ns.swap(now_ns, Ordering::Relaxed));
-        let kept_ns = self.kept_ns.load(Ordering::Relaxed);
-        if spent_ns + kept_ns == 0 {
-            return false;
-        }
-        let runs =
-            || os::thread_cpu_ns(self.thread.load(Ordering::Relaxed)).is_some_and(|again| again > now_ns);
-        if spent_ns >= wall_ns / 2 || runs() {
-            self.kept_ns.store(0, Ordering::Relaxed);
-            attribute(current, spent_ns + kept_ns);
-        } else {
-            self.kept_ns.store(spent_ns + kept_ns, Ordering::Relaxed);
-        }
-        spent_ns > 0
+    /// Takes `timing` for as long as `work` runs; `None` when somebody else has it.
+    ///
+    /// Acquire and Release: what one holder did is seen by the next.
+    fn timed<R>(&self, work: impl FnOnce() -> R) -> Option<R> {
+        self.timing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).ok()?;
+        let result = work();
+        self.timing.store(0, Ordering::Release);
+        Some(result)
+    }
+
+    /// CPU nanoseconds of the owner since the last call; none without an owner. Under `timing`.
+    fn spent_ns(&self) -> u64 {
+        let thread = self.thread.load(Ordering::Relaxed);
+        let owned = self.owned.load(Ordering::Relaxed) == 1;
+        let now_ns = owned.then(|| os::thread_cpu_ns(thread)).flatten();
+        now_ns.map_or(0, |now_ns| now_ns.saturating_sub(self.timed_ns.swap(now_ns, Ordering::Relaxed)))
+    }
+
+    /// Whether the owner works right now: it runs, or (only asked when it has used as much as half of
+    /// the last `wall_ns`) it could run and has no processor, as when the ticker has taken it away.
+    fn works(&self, used_ns: u64, wall_ns: u64) -> bool {
+        let thread = self.thread.load(Ordering::Relaxed);
+        let timed_ns = self.timed_ns.load(Ordering::Relaxed);
+        os::thread_cpu_ns(thread).is_some_and(|again_ns| again_ns > timed_ns)
+            || used_ns >= wall_ns / 2 && os::is_runnable(thread)
     }
 }
 
@@ -350,34 +362,57 @@ impl Shard {
     /// Attributes the owner's CPU time since the last call, unless somebody else is just doing so.
     ///
     /// `attribute` receives the owner's current stack and the nanoseconds; `wall_ns` is the time
-    /// since the last call. A thread that ran for less than half of it and does not run now is most
-    /// likely asleep, and where it sleeps is not where it worked: its time is kept until it is next
-    /// seen running, so that on average every stack gets the share in which it is seen. Nothing is
-    /// attributed for a shard without owner. Returns whether the owner had run.
+    /// since the last call. Where a thread sleeps is not where it worked: the time of one that does
+    /// not work now is kept until it is next seen at work, so that on average every stack gets the
+    /// share in which it is seen. Returns whether the owner had run.
     pub(crate) fn time(self, wall_ns: u64, attribute: impl FnOnce(Tag, u64)) -> bool {
         let header = self.header();
-        // Acquire and Release of `timing`: what one holder did is seen by the next.
-        if header.timing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
-            return false;
-        }
-        let thread = header.thread.load(Ordering::Relaxed);
-        let owned = header.owned.load(Ordering::Relaxed) == 1;
-        let now_ns = owned.then(|| os::thread_cpu_ns(thread)).flatten();
-        let ran = now_ns.is_some_and(|now_ns| header.ran(now_ns, wall_ns, self.current(), attribute));
-        header.timing.store(0, Ordering::Release);
-        ran
+        let ran = header.timed(|| {
+            let spent_ns = header.spent_ns();
+            if spent_ns == 0 {
+                return false;
+            }
+            let used_ns = spent_ns + header.kept_ns.load(Ordering::Relaxed);
+            let current = self.current();
+            if header.works(used_ns, wall_ns) {
+                header.kept_ns.store(0, Ordering::Relaxed);
+                header.seen.store(current.0, Ordering::Relaxed);
+                attribute(current, used_ns);
+            } else {
+                header.kept_ns.store(used_ns, Ordering::Relaxed);
+            }
+            true
+        });
+        ran.unwrap_or(false)
     }
 
-    /// Attributes all of the ending owner's time, called by the owner itself.
+    /// Attributes all of the ending owner's time, called by the owner itself: to the stack where it
+    /// was last seen at work, since by now it has left its cost centres.
     pub(crate) fn time_last(self, attribute: impl Fn(Tag, u64)) {
+        let header = self.header();
+        let attribute_rest = || {
+            let used_ns = header.spent_ns() + header.kept_ns.swap(0, Ordering::Relaxed);
+            attribute(Tag(header.seen.load(Ordering::Relaxed)), used_ns);
+        };
         // The ticker keeps the lock for some instructions; should it be off its core just now, the
         // last tick of this thread is not worth a longer wait.
         for _ in 0..100 {
-            if self.time(0, &attribute) {
+            if header.timed(attribute_rest).is_some() {
                 return;
             }
             os::yield_now();
         }
+    }
+
+    /// In a forked child: the shard goes on as that of the calling thread, whose kernel number is
+    /// another one and whose CPU clock began anew. Whoever held `timing` stayed in the parent.
+    pub(crate) fn adopt_after_fork(self) {
+        let header = self.header();
+        header.thread.store(os::thread_id(), Ordering::Relaxed);
+        header.owners.fetch_add(1, Ordering::Relaxed);
+        header.timed_ns.store(0, Ordering::Relaxed);
+        header.kept_ns.store(0, Ordering::Relaxed);
+        header.timing.store(0, Ordering::Release);
     }
 
     /// Takes over a free shard for the calling thread.
@@ -393,6 +428,7 @@ impl Shard {
             header.owners.store(header.owners.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
             header.timed_ns.store(0, Ordering::Relaxed);
             header.kept_ns.store(0, Ordering::Relaxed);
+            header.seen.store(stack.0, Ordering::Relaxed);
             header.current.store(stack.0, Ordering::Relaxed);
         }
         header.timing.store(0, Ordering::Release);
@@ -451,8 +487,7 @@ impl Shards {
         // Release: pairs with the Acquire in `entries`; whoever sees the table sees the rest.
         self.table.store(table.as_ptr().cast(), Ordering::Release);
         self.count.store(1, Ordering::Relaxed);
-        self.entries()[0].store(shared.as_ptr(), Ordering::Release);
-        true
+        self.entries().first().map(|first| first.store(shared.as_ptr(), Ordering::Release)).is_some()
     }
 
     fn entries(&self) -> &'static [AtomicPtr<u8>] {
@@ -490,7 +525,9 @@ impl Shards {
 
     /// The shard for whoever has none of their own.
     pub(crate) fn shared(&self) -> Shard {
-        Shard::from_ptr(self.shared.load(Ordering::Relaxed)).expect("set_up ran before any block was tagged")
+        // SAFETY: `set_up` stored the address of a mapping before any block was tagged, and nobody asks
+        // before; no `expect`, because no path of the hook may panic.
+        Shard(unsafe { NonNull::new_unchecked(self.shared.load(Ordering::Relaxed)) })
     }
 
     /// Every shard there is, the shared one first.

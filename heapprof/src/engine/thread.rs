@@ -65,7 +65,7 @@ pub(crate) enum Seat {
 
 /// The calling thread's seat, taken on first use. Only after the process was found to be tagging.
 pub(crate) fn seat() -> Seat {
-    THREAD.with(|thread| {
+    let seat = THREAD.try_with(|thread| {
         if thread.own.get().is_null() && thread.state.get() == State::New {
             take_seat(thread);
         }
@@ -80,7 +80,9 @@ pub(crate) fn seat() -> Seat {
             thread.hot.set(own);
         }
         Seat::Own(own)
-    })
+    });
+    // A thread-local without destructor is there as long as its thread; `with` would hold a panic.
+    seat.unwrap_or_else(|_| Seat::Shared(SHARDS.shared(), Tag::of(ccs::EXIT)))
 }
 
 fn take_seat(thread: &Thread) {
@@ -130,6 +132,15 @@ pub(crate) fn spend(bytes: usize) -> bool {
         thread.budget.set(if left == 0 { BUDGET_BYTES } else { left });
         left == 0
     })
+}
+
+/// In a forked child: its only thread goes on with its shard.
+pub(crate) fn adopt_after_fork() {
+    THREAD.with(|thread| {
+        if let Some(own) = Shard::from_ptr(thread.own.get()) {
+            own.adopt_after_fork();
+        }
+    });
 }
 
 unsafe extern "C" fn on_thread_end(own: *mut c_void) {
