@@ -52,7 +52,7 @@ impl Service {
     fn touch_session(&mut self, request: &Request) {
         let bytes = 1_000 + (request.number % 3_000) as usize;
         self.sessions.insert(request.user, vec![0; bytes]);
-        if request.number % 5_000 == 0 {
+        if request.number.is_multiple_of(5_000) {
             self.sessions.clear();
         }
     }
