@@ -43,7 +43,7 @@ static BUILT_IN: [Site; FIRST as usize] = [
 ];
 
 /// Centres there can be at most; pushing a later one gives OTHER.
-const CENTRES_MAX: usize = 1 << 16;
+const CENTRES_MAX: usize = if cfg!(miri) { 64 } else { 1 << 16 };
 
 /// The process's stacks: the tree, the centres by number, the CPU time by stack.
 pub(crate) struct Stacks {

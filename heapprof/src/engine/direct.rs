@@ -3,12 +3,12 @@
 //! accesses from two threads.
 //!
 //! ```text
-//! MIRIFLAGS="-Zmiri-strict-provenance -Zmiri-disable-stacked-borrows -Zmiri-env-set=HEAPPROF_STACKS=64" \
+//! MIRIFLAGS="-Zmiri-strict-provenance -Zmiri-env-set=HEAPPROF_STACKS=64" \
 //!     cargo +nightly miri test -p heapprof --no-default-features --lib engine::direct
 //! ```
-//! Without stacked borrows, because every look at a table of 65,536 atomics would take it half a second;
-//! with `SHARDS_MAX` and `CENTRES_MAX` at 64 the test passes with them too. What is left out: jemalloc
-//! (C), and starting a profile (files, and a thread with attributes).
+//! Tables are small under Miri (`SHARDS_MAX`, `CENTRES_MAX`), since every look at a table costs it time by
+//! the table's length. What is left out: jemalloc (C), and starting a profile (files, and a thread with
+//! attributes).
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::thread;

@@ -37,7 +37,7 @@ const MISSES_PER_ARC: u32 = 64;
 /// Entries of the per-thread arc cache; a power of two. 128 entries fill half of the header.
 const CACHED_ARCS: usize = 128;
 /// Shards there can be at most: threads alive at one time that own counters. Later ones share.
-const SHARDS_MAX: usize = 1 << 16;
+const SHARDS_MAX: usize = if cfg!(miri) { 64 } else { 1 << 16 };
 
 /// Which counter of a stack, as the byte offset of its array within the page.
 #[derive(Clone, Copy)]
