@@ -218,15 +218,15 @@ impl Config {
     /// Checks what a builder set, by the same rules as text.
     pub(crate) fn check(&self) -> Result<(), Error> {
         let texts = [
-            (0, format!("{:.6}", self.interval.as_secs_f64())),
-            (1, self.output.clone()),
-            (5, format!("{:.6}", self.tick.as_secs_f64())),
-            (6, self.stacks.to_string()),
-            (7, self.samples.to_string()),
-            (8, self.name_chars.to_string()),
+            ("interval", format!("{:.6}", self.interval.as_secs_f64())),
+            ("output", self.output.clone()),
+            ("tick", format!("{:.6}", self.tick.as_secs_f64())),
+            ("stacks", self.stacks.to_string()),
         ];
-        for (index, text) in texts {
-            apply(&mut self.clone(), &KEYS[index], &text, || format!("builder, {}", KEYS[index].key))?;
+        for key in KEYS {
+            if let Some((_, text)) = texts.iter().find(|(name, _)| *name == key.key) {
+                apply(&mut self.clone(), key, text, || format!("builder, {}", key.key))?;
+            }
         }
         Ok(())
     }

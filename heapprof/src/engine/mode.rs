@@ -12,7 +12,7 @@ use std::ffi::CStr;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::shard::{self, Shard};
-use super::{ccs, os, thread};
+use super::{ccs, os, profiler, thread};
 
 /// The state of the process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,7 +78,7 @@ pub(crate) fn decide(by_program: bool) -> Mode {
                 let [from, to] = [Mode::Undecided as u8, Mode::Deciding as u8];
                 if MODE.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed).is_ok() {
                     let _errno = os::KeepErrno::new();
-                    let tagging = (by_program || asked()) && set_up();
+                    let tagging = asked().unwrap_or(by_program) && set_up();
                     if !tagging {
                         Shard::turn_off();
                     }
@@ -93,7 +93,7 @@ pub(crate) fn decide(by_program: bool) -> Mode {
 
 /// Decides if the environment or the file ask for tagging; leaves it open to the program if not.
 pub(crate) fn decide_by_environment() -> Mode {
-    if mode() == Mode::Undecided && asked() { decide(false) } else { mode() }
+    if mode() == Mode::Undecided && asked() == Some(true) { decide(false) } else { mode() }
 }
 
 /// Lets blocks carry their stacks from now on.
@@ -130,27 +130,31 @@ impl Switch {
 /// The name of the configuration file, looked for in the working folder.
 pub(crate) const CONFIG_FILE: &CStr = c"heapprof.toml";
 
-/// Whether the environment or a configuration file asks for tagged blocks.
+/// Whether the environment or a configuration file wants blocks tagged; `None` when they say nothing
+/// about it, and the program decides.
 ///
 /// A value that cannot be read asks for nothing: the program runs unprofiled, and the start-up hook
 /// says why.
-fn asked() -> bool {
+fn asked() -> Option<bool> {
     if os::is_privileged() {
-        return false;
+        return None;
     }
     if let Some(value) = os::variable(c"HEAPPROF") {
-        return matches!(Switch::parse(value), Some(Switch::On | Switch::Armed));
+        return Some(matches!(Switch::parse(value), Some(Switch::On | Switch::Armed)));
     }
-    if let Some(value) = os::variable(c"HEAPPROF_INTERVAL") {
-        return !value.is_empty();
-    }
-    cfg!(feature = "config") && os::is_readable(CONFIG_FILE)
+    let interval = os::variable(c"HEAPPROF_INTERVAL").is_some_and(|value| !value.is_empty());
+    (interval || cfg!(feature = "config") && os::is_readable(CONFIG_FILE)).then_some(true)
 }
 
-/// Maps every table that the hook touches.
+/// Maps every table that the hook touches, and asks to be told of forks: a child's thread has another
+/// number and another clock, whether a profile runs or not.
 fn set_up() -> bool {
     let stacks = table_stacks();
-    shard::SHARDS.set_up(stacks) && ccs::STACKS.set_up(stacks) && thread::set_up()
+    let ready = shard::SHARDS.set_up(stacks) && ccs::STACKS.set_up(stacks) && thread::set_up();
+    if ready {
+        os::in_forked_child(profiler::on_fork);
+    }
+    ready
 }
 
 /// Stacks that the tables have room for: a smaller limit may be set later, a greater one not.

@@ -240,9 +240,20 @@ pub(crate) fn start_thread<T: Sync>(
 pub(crate) struct Thread(libc::pthread_t);
 
 impl Thread {
+    /// The thread as a number that is not 0, to be kept in an atomic.
+    pub(crate) fn into_number(self) -> u64 {
+        self.0
+    }
+
+    /// The thread of such a number; `None` of 0. Each number is to be taken back once.
+    pub(crate) fn from_number(number: u64) -> Option<Self> {
+        (number != 0).then_some(Self(number))
+    }
+
     /// Waits until the thread has ended.
     pub(crate) fn join(self) {
-        // SAFETY: the handle came from pthread_create and is joined once, since `self` is consumed.
+        // SAFETY: the handle came from pthread_create and is joined once: `self` is consumed, and a
+        // number is taken back once.
         unsafe { libc::pthread_join(self.0, std::ptr::null_mut()) };
     }
 }

@@ -48,8 +48,10 @@ pub(crate) struct Session {
     pub(crate) wake: Condvar,
     /// Elapsed-clock nanoseconds at which the allocating threads take the next sample.
     pub(crate) inline_due_ns: AtomicU64,
-    /// No lines on stderr about success.
-    quiet: bool,
+    /// Times that the ticker has looked at the threads.
+    pub(crate) looks: AtomicU64,
+    /// Which of the process's sessions this is.
+    number: u64,
 }
 
 /// Locks; a panic while it was held has left nothing half-done that matters.
@@ -117,14 +119,14 @@ impl Session {
         Ok(())
     }
 
-    /// Takes the recorder for good, if nobody keeps it longer than `patience`.
-    fn take_recorder(&self, patience: Duration) -> Option<Recorder> {
-        let deadline = Instant::now() + patience;
+    /// Takes the recorder for good.
+    fn take_recorder(&self, patience: Patience) -> Option<Recorder> {
+        let deadline = Instant::now() + EXIT_PATIENCE;
         loop {
             match self.recorder.try_lock() {
                 Ok(mut recorder) => return recorder.take(),
                 Err(TryLockError::Poisoned(held)) => return held.into_inner().take(),
-                Err(TryLockError::WouldBlock) if Instant::now() > deadline => {
+                Err(TryLockError::WouldBlock) if patience == Patience::Short && Instant::now() > deadline => {
                     os::say("a sample is still being written at exit; the profile ends with the one before");
                     return None;
                 }
@@ -139,9 +141,14 @@ fn session() -> Result<&'static Session, Error> {
     if STATE.load(Ordering::Acquire) != RUNNING {
         return Err(Kind::NotRunning.into());
     }
-    // SAFETY: sessions are leaked, so the address is valid for ever; the Acquire above orders the
-    // session's content before it.
-    unsafe { SESSION.load(Ordering::Relaxed).as_ref() }.ok_or_else(|| Kind::NotRunning.into())
+    latest_session().ok_or_else(|| Kind::NotRunning.into())
+}
+
+/// The session that began last, running or not.
+fn latest_session() -> Option<&'static Session> {
+    // SAFETY: null or the address of a leaked session. Acquire pairs with the Release in `begin`: the
+    // session's content is seen with its address.
+    unsafe { SESSION.load(Ordering::Acquire).as_ref() }
 }
 
 /// Starts profiles from within the program.
@@ -259,14 +266,14 @@ impl ProfilerBuilder {
             config.overlay()?;
             start(config)
         })
-        .map(|()| Profile(()))
+        .map(|session| Profile(session.number))
     }
 }
 
 /// A profile started by the program; stops when dropped.
 #[derive(Debug)]
 #[must_use = "the profile stops as soon as this is dropped"]
-pub struct Profile(());
+pub struct Profile(u64);
 
 impl Profile {
     /// Stops the profile with a last sample, and says where its files are.
@@ -274,20 +281,23 @@ impl Profile {
     /// # Errors
     /// The profile has already ended (by a failed write), or its end cannot be written.
     pub fn stop(self) -> Result<Summary, Error> {
-        std::mem::forget(self);
-        thread::as_profiler(|| stop(Duration::MAX))
+        let number = std::mem::ManuallyDrop::new(self).0;
+        thread::as_profiler(|| stop(number, Patience::Long))
     }
 }
 
 impl Drop for Profile {
     fn drop(&mut self) {
-        thread::as_profiler(|| {
-            if let Err(failure) = stop(Duration::MAX)
-                && !failure.is_not_running()
-            {
-                os::say(&failure.to_string());
-            }
-        });
+        thread::as_profiler(|| say_failure(stop(self.0, Patience::Long)));
+    }
+}
+
+/// Says why a profile could not be ended well; one that had ended before has said so itself.
+fn say_failure(ended: Result<Summary, Error>) {
+    if let Err(failure) = ended
+        && !failure.is_not_running()
+    {
+        os::say(&failure.to_string());
     }
 }
 
@@ -308,7 +318,7 @@ pub fn mark() -> Result<(), Error> {
 }
 
 /// Starts a profile with decided settings.
-fn start(config: Config) -> Result<(), Error> {
+fn start(config: Config) -> Result<&'static Session, Error> {
     if mode::decide(true) == Mode::Off {
         return Err(Kind::NotTagging.into());
     }
@@ -320,7 +330,7 @@ fn start(config: Config) -> Result<(), Error> {
     started
 }
 
-fn begin(mut config: Config) -> Result<(), Error> {
+fn begin(mut config: Config) -> Result<&'static Session, Error> {
     config.stacks = STACKS.limit_to(config.stacks);
     if config.sampler == Sampler::Inline {
         thread::sample_inline();
@@ -330,58 +340,76 @@ fn begin(mut config: Config) -> Result<(), Error> {
     let recorder = Recorder::begin(config.clone(), &stem, program)?;
     let interval_ns = config.interval.as_nanos() as u64;
     let session: &'static Session = Box::leak(Box::new(Session {
-        quiet: config.quiet,
         recorder: Mutex::new(Some(recorder)),
         marks_us: Mutex::new(Vec::new()),
         ending: Mutex::new(false),
         wake: Condvar::new(),
         inline_due_ns: AtomicU64::new(os::elapsed_ns() + interval_ns),
+        looks: AtomicU64::new(0),
+        number: latest_session().map_or(1, |last| last.number + 1),
         config,
     }));
     SESSION.store(std::ptr::from_ref(session).cast_mut(), Ordering::Release);
     OWNER.store(os::process_id(), Ordering::Relaxed);
-    hook_process();
+    hook_exit();
     mode::start();
-    if session.config.sampler == Sampler::Thread {
-        ticker::start(session).ok_or(Kind::NoThread)?;
+    if session.config.sampler == Sampler::Thread && ticker::start(session).is_none() {
+        if let Some(recorder) = session.take_recorder(Patience::Short) {
+            recorder.discard();
+        }
+        return Err(Kind::NoThread.into());
     }
-    Ok(())
+    Ok(session)
 }
 
-/// Asks, once per process, to be told of exit and fork.
-fn hook_process() {
+/// Asks, once per process, to be told of its exit.
+fn hook_exit() {
     static HOOKED: AtomicU8 = AtomicU8::new(0);
     if HOOKED.swap(1, Ordering::Relaxed) == 0 {
         os::at_exit(on_exit);
-        os::in_forked_child(on_fork);
     }
 }
 
-/// Ends the running profile, waiting at most `patience` for a sample in the making.
-fn stop(patience: Duration) -> Result<Summary, Error> {
+/// How long to wait for a sample in the making, and for the ticker.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    /// Until it is done: the program asks.
+    Long,
+    /// Two seconds, and not for the ticker: the program ends, and a slow disk must not keep it.
+    Short,
+}
+
+/// Ends the running profile if it is the session of this number.
+fn stop(number: u64, patience: Patience) -> Result<Summary, Error> {
     let session = session()?;
-    if STATE.compare_exchange(RUNNING, BUSY, Ordering::Acquire, Ordering::Relaxed).is_err() {
+    if session.number != number
+        || STATE.compare_exchange(RUNNING, BUSY, Ordering::Acquire, Ordering::Relaxed).is_err()
+    {
         return Err(Kind::NotRunning.into());
     }
     session.end_ticker();
-    let patience = patience.min(Duration::from_secs(3_600));
     let recorder = session.take_recorder(patience);
-    ticker::join(patience);
+    if patience == Patience::Long {
+        ticker::join();
+    }
     let marks_us = std::mem::take(&mut *lock(&session.marks_us));
     let ended = recorder.ok_or_else(|| Kind::NotRunning.into()).and_then(|recorder| recorder.end(&marks_us));
     STATE.store(IDLE, Ordering::Release);
     if let Ok(summary) = &ended
-        && !session.quiet
+        && !session.config.quiet
     {
-        tell(summary);
+        tell(summary, session.looks.load(Ordering::Relaxed));
     }
     ended
 }
 
-/// The lines at the end of a profile.
-fn tell(summary: &Summary) {
+/// The lines at the end of a profile. `looks`: times that the ticker has looked at the threads.
+fn tell(summary: &Summary, looks: u64) {
     let (hp, prof) = (summary.hp.display(), summary.prof.display());
-    os::say(&format!("{hp} has {} samples, {prof} the time and allocation report", summary.samples));
+    os::say(&format!(
+        "{hp} has {} samples, {prof} the time and allocation report from {looks} looks at the threads",
+        summary.samples
+    ));
     let count = STACKS.count();
     // Nothing but folding leads there.
     let folded = snapshot::total(Figure::Entries, count)[ccs::OTHER as usize];
@@ -393,20 +421,16 @@ fn tell(summary: &Summary) {
 }
 
 extern "C" fn on_exit() {
-    if OWNER.load(Ordering::Relaxed) != os::process_id() || STATE.load(Ordering::Acquire) != RUNNING {
+    if OWNER.load(Ordering::Relaxed) != os::process_id() {
         return;
     }
-    thread::as_profiler(|| {
-        if let Err(failure) = stop(EXIT_PATIENCE)
-            && !failure.is_not_running()
-        {
-            os::say(&failure.to_string());
-        }
-    });
+    if let Some(session) = latest_session() {
+        thread::as_profiler(|| say_failure(stop(session.number, Patience::Short)));
+    }
 }
 
 /// In a forked child: the parent's profile is not ours. The child may start one of its own.
-extern "C" fn on_fork() {
+pub(crate) extern "C" fn on_fork() {
     files::forget_after_fork();
     ticker::forget_after_fork();
     thread::adopt_after_fork();
@@ -448,7 +472,8 @@ static AT_START: extern "C" fn() = {
         }
         thread::as_profiler(|| {
             let mut config = Config::default();
-            let started = config.overlay().and_then(|asked| if asked { start(config) } else { Ok(()) });
+            let started =
+                config.overlay().and_then(|asked| if asked { start(config).map(|_| ()) } else { Ok(()) });
             if let Err(failure) = started {
                 os::say(&format!("{failure}; the program runs unprofiled"));
             }

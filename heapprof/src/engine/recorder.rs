@@ -167,7 +167,11 @@ impl Recorder {
         });
         prof::Report {
             program: self.program.clone(),
-            rts_args: String::from("-p -hc"),
+            rts_args: String::from(if self.config.breakdown == Breakdown::Module {
+                "-p -hm"
+            } else {
+                "-p -hc"
+            }),
             args: String::new(),
             date: self.date.clone(),
             tick_us: tick_ns / 1_000,
@@ -177,6 +181,12 @@ impl Recorder {
             level: prof::Level::Summary,
             ghc_exact: false,
         }
+    }
+
+    /// Takes back a profile that could not begin after all.
+    pub(crate) fn discard(self) {
+        self.hp.discard();
+        let _ = std::fs::remove_file(self.prof_path);
     }
 
     /// Ends the profile with a last sample and report, and says where they are.

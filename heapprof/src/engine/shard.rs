@@ -347,16 +347,18 @@ impl Shard {
     }
 
     /// A value that changes whenever the owner has run or another thread has become the owner: as
-    /// long as it stays, so do the shard's counters. `None` for a shard with more than one writer.
+    /// long as it stays, so do the shard's counters. `None` for a shard with more than one writer,
+    /// and for one whose owner's clock cannot be read (a child made by raw `clone`).
     pub(crate) fn stamp(self) -> Option<(u32, u64)> {
         if self == SHARDS.shared() {
             return None;
         }
         let header = self.header();
         let owners = header.owners.load(Ordering::Relaxed);
-        let owned = header.owned.load(Ordering::Acquire) == 1;
-        let clock_ns = owned.then(|| os::thread_cpu_ns(header.thread.load(Ordering::Relaxed))).flatten();
-        Some((owners, clock_ns.unwrap_or(u64::MAX)))
+        if header.owned.load(Ordering::Acquire) == 0 {
+            return Some((owners, u64::MAX));
+        }
+        Some((owners, os::thread_cpu_ns(header.thread.load(Ordering::Relaxed))?))
     }
 
     /// Attributes the owner's CPU time since the last call, unless somebody else is just doing so.

@@ -1,7 +1,7 @@
 //! The profiler's own thread: reads every thread's CPU clock and current stack at each tick, and
 //! takes the samples. It needs no signal, stops no thread, and sleeps longer when nobody works.
 
-use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::ccs::STACKS;
@@ -15,31 +15,29 @@ const TICK_COST_INVERSE: u32 = 50;
 /// An idle process is looked at with pauses up to this many ticks.
 const IDLE_TICKS_MAX: u32 = 16;
 
-/// The running ticker's thread.
-static THREAD: Mutex<Option<os::Thread>> = Mutex::new(None);
+/// The handle of the last ticker's thread, until somebody joins it; 0 = none. One word, so that a
+/// forked child finds no lock held.
+static THREAD: AtomicU64 = AtomicU64::new(0);
 
 /// Starts the thread; `None` when the system has none.
 pub(crate) fn start(session: &'static Session) -> Option<()> {
+    // One whose profile ended by a failed write has not been waited for.
+    join();
     let thread = os::start_thread(profiler::run_ticker, session)?;
-    *lock(&THREAD) = Some(thread);
+    THREAD.store(thread.into_number(), Ordering::Relaxed);
     Some(())
 }
 
-/// Waits for the end of a ticker that has been asked to end, unless patience is short: then it may
-/// be kept up by a slow disk, and the process is ending anyway.
-pub(crate) fn join(patience: Duration) {
-    if patience >= Duration::from_secs(60)
-        && let Some(thread) = lock(&THREAD).take()
-    {
+/// Waits for the end of a ticker that has been asked to end.
+pub(crate) fn join() {
+    if let Some(thread) = os::Thread::from_number(THREAD.swap(0, Ordering::Relaxed)) {
         thread.join();
     }
 }
 
 /// In a forked child there is no ticker to wait for.
 pub(crate) fn forget_after_fork() {
-    if let Ok(mut thread) = THREAD.try_lock() {
-        *thread = None;
-    }
+    THREAD.store(0, Ordering::Relaxed);
 }
 
 /// Ticks and samples until the session is asked to end.
@@ -56,6 +54,7 @@ pub(crate) fn run(session: &Session) {
         let now_ns = os::elapsed_ns();
         idle_ticks = if tick_all(now_ns - last_ns) { 1 } else { (idle_ticks * 2).min(IDLE_TICKS_MAX) };
         last_ns = now_ns;
+        session.looks.fetch_add(1, Ordering::Relaxed);
         let cost = Duration::from_nanos(os::own_cpu_ns() - begin_ns);
         let pause = uneven(tick * idle_ticks, now_ns).max(cost * TICK_COST_INVERSE);
         let until_sample = next_sample.saturating_duration_since(Instant::now());
