@@ -15,11 +15,7 @@ mod golden;
 mod twin;
 
 fn centre(label: &str, module: &str, src: &str) -> Centre {
-    Centre {
-        label: label.to_owned(),
-        module: module.to_owned(),
-        src: src.to_owned(),
-    }
+    Centre { label: label.to_owned(), module: module.to_owned(), src: src.to_owned() }
 }
 
 /// A report of `centres` and `stacks` with an ordinary heading.
@@ -38,9 +34,7 @@ fn report(centres: Vec<Centre>, stacks: Vec<Stack>) -> Report {
 /// The rows of both tables, without their heads.
 fn tables(text: &str) -> (Vec<&str>, Vec<&str>) {
     let lines: Vec<&str> = text.lines().collect();
-    let heads: Vec<usize> = (0..lines.len())
-        .filter(|&at| lines[at].starts_with("COST CENTRE"))
-        .collect();
+    let heads: Vec<usize> = (0..lines.len()).filter(|&at| lines[at].starts_with("COST CENTRE")).collect();
     assert_eq!(heads.len(), 2, "two tables in\n{text}");
     let top = &lines[heads[0] + 2..heads[1] - 3];
     (top.to_vec(), lines[heads[1] + 2..].to_vec())
@@ -78,22 +72,14 @@ fn random_report(random: &mut Random) -> Report {
     for number in 0..1 + random.below(8) {
         let label = labels[random.below(labels.len() as u64) as usize];
         let src = format!("src/m{}.rs:{number}", random.below(3));
-        centres.push(centre(
-            label,
-            ["app", "app::deep"][random.below(2) as usize],
-            &src,
-        ));
+        centres.push(centre(label, ["app", "app::deep"][random.below(2) as usize], &src));
     }
     let (most_ticks, most_bytes) = (1 + random.below(300), 1 + random.below(5_000_000_000));
     let mut stacks: Vec<Stack> = Vec::new();
     for index in 0..1 + random.below(40) as usize {
         stacks.push(Stack {
             id: 1 + index as u32 * 3,
-            centre: if index == 0 {
-                0
-            } else {
-                random.below(centres.len() as u64) as usize
-            },
+            centre: if index == 0 { 0 } else { random.below(centres.len() as u64) as usize },
             parent: (index > 0).then(|| random.below(index as u64) as usize),
             entries: random.figure(20),
             ticks: random.figure(most_ticks),

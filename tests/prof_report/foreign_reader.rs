@@ -15,9 +15,7 @@ fn folded(report: &Report, source: Source) -> Folded {
     options.source = source;
     let mut out = Vec::new();
     let text = report.render();
-    Folder::from(options)
-        .collapse(text.as_bytes(), &mut out)
-        .expect(&text);
+    Folder::from(options).collapse(text.as_bytes(), &mut out).expect(&text);
     let line = |line: &str| {
         let (stack, count) = line.rsplit_once(' ').unwrap();
         (stack.to_owned(), count.parse().unwrap())
@@ -54,11 +52,7 @@ fn expected(report: &Report, names: &[&str], count: impl Fn(&Stack) -> u64) -> F
 }
 
 fn per_mille(part: u64, whole: u128) -> u64 {
-    let percent = if whole == 0 {
-        0.0
-    } else {
-        part as f64 / whole as f64 * 100.0
-    };
+    let percent = if whole == 0 { 0.0 } else { part as f64 / whole as f64 * 100.0 };
     (format!("{percent:.1}").parse::<f64>().unwrap() * 10.0) as u64
 }
 
@@ -67,24 +61,15 @@ fn assert_found(report: &Report, names: &[&str]) {
     let time = expected(report, names, |stack| per_mille(stack.ticks, totals.ticks));
     assert_eq!(folded(report, Source::PercentTime), time);
     if report.level >= Level::Detailed {
-        assert_eq!(
-            folded(report, Source::Ticks),
-            expected(report, names, |stack| stack.ticks)
-        );
-        assert_eq!(
-            folded(report, Source::Bytes),
-            expected(report, names, |stack| stack.bytes)
-        );
+        assert_eq!(folded(report, Source::Ticks), expected(report, names, |stack| stack.ticks));
+        assert_eq!(folded(report, Source::Bytes), expected(report, names, |stack| stack.bytes));
     }
 }
 
 /// MAIN, then one stack below the other for every name in `labels`, with figures of every width.
 fn chain(labels: &[&str]) -> Report {
     let mut centres = vec![centre("MAIN", "MAIN", "<built-in>")];
-    let mut stacks = vec![Stack {
-        id: 1,
-        ..Stack::default()
-    }];
+    let mut stacks = vec![Stack { id: 1, ..Stack::default() }];
     for (number, label) in labels.iter().enumerate() {
         centres.push(centre(label, "app", &format!("src/my file.rs:{number}")));
         stacks.push(Stack {
@@ -98,10 +83,7 @@ fn chain(labels: &[&str]) -> Report {
         });
     }
     let level = Level::Detailed;
-    Report {
-        level,
-        ..report(centres, stacks)
-    }
+    Report { level, ..report(centres, stacks) }
 }
 
 #[test]
@@ -138,13 +120,7 @@ fn names_of_every_kind_are_found_with_their_figures() {
         &long,
     ];
     for level in [Level::Summary, Level::Detailed] {
-        assert_found(
-            &Report {
-                level,
-                ..chain(&labels)
-            },
-            &names,
-        );
+        assert_found(&Report { level, ..chain(&labels) }, &names);
     }
 }
 
@@ -159,10 +135,7 @@ fn random_trees_are_found() {
             .iter()
             .map(|centre| format!("{}.{}", centre.module, centre.label.replace(' ', "~")))
             .collect();
-        assert_found(
-            &report,
-            &names.iter().map(String::as_str).collect::<Vec<_>>(),
-        );
+        assert_found(&report, &names.iter().map(String::as_str).collect::<Vec<_>>());
     }
 }
 
@@ -176,13 +149,7 @@ fn figures_as_wide_as_they_come_are_found() {
         let names = ["MAIN.MAIN", "app.wide", "app.narrow"];
         let want = expected(&report, &names, |stack| stack.ticks as f64 as u64);
         assert_eq!(folded(&report, Source::Ticks), want);
-        assert_found(
-            &Report {
-                level: Level::Summary,
-                ..report.clone()
-            },
-            &names,
-        );
+        assert_found(&Report { level: Level::Summary, ..report.clone() }, &names);
     }
 }
 

@@ -75,43 +75,27 @@ fn with_overhead(mut report: Report, bytes: u64) -> Report {
         hidden: true,
         ..Stack::default()
     });
-    report
-        .centres
-        .push(centre("OVERHEAD_of", "PROFILING", "<built-in>"));
+    report.centres.push(centre("OVERHEAD_of", "PROFILING", "<built-in>"));
     report
 }
 
 #[test]
 fn a_report_with_large_hidden_overhead_is_the_same() {
     for text in [NEST, HS, MAPTHUNKS] {
-        assert_eq!(
-            with_overhead(facts(text, Level::Detailed), 1 << 30).render(),
-            text
-        );
+        assert_eq!(with_overhead(facts(text, Level::Detailed), 1 << 30).render(), text);
     }
 }
 
 #[test]
 fn a_report_with_small_hidden_overhead_is_the_same() {
-    assert_eq!(
-        with_overhead(facts(REC, Level::Detailed), 50_000).render(),
-        REC
-    );
+    assert_eq!(with_overhead(facts(REC, Level::Detailed), 50_000).render(), REC);
 }
 
 #[test]
 fn hidden_overhead_widens_the_columns_it_would_stand_in() {
     let bare = facts(REC, Level::Detailed);
-    assert_ne!(
-        bare.render(),
-        REC,
-        "MODULE is as wide as PROFILING only by the hidden row"
-    );
-    assert_ne!(
-        with_overhead(bare, 60_000).render(),
-        REC,
-        "one hundredth is 58,724 bytes"
-    );
+    assert_ne!(bare.render(), REC, "MODULE is as wide as PROFILING only by the hidden row");
+    assert_ne!(with_overhead(bare, 60_000).render(), REC, "one hundredth is 58,724 bytes");
 }
 
 #[test]
@@ -142,10 +126,8 @@ fn the_order_of_the_facts_does_not_matter() {
     };
     order.sort_by_key(|&stack| (depth(stack), report.stacks[stack].id));
     let place = |old: usize| order.iter().position(|&at| at == old).unwrap();
-    let moved = |&old: &usize| Stack {
-        parent: report.stacks[old].parent.map(place),
-        ..report.stacks[old].clone()
-    };
+    let moved =
+        |&old: &usize| Stack { parent: report.stacks[old].parent.map(place), ..report.stacks[old].clone() };
     report.stacks = order.iter().map(moved).collect();
     assert_eq!(report.render(), NEST);
 }
@@ -180,17 +162,10 @@ fn nothing_in_the_real_reports_is_wider_than_our_columns_but_bytes() {
     report.ghc_exact = false;
     let ours = report.render();
     for (ours, theirs) in ours.lines().zip(NEST.lines()) {
-        let words = |line: &str| {
-            line.split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
         assert_eq!(words(ours), words(theirs));
     }
-    assert!(
-        ours.contains("ticks      bytes\n"),
-        "ten digits need ten columns:\n{ours}"
-    );
+    assert!(ours.contains("ticks      bytes\n"), "ten digits need ten columns:\n{ours}");
     report = facts(HS, Level::Detailed);
     let exact = report.render();
     report.ghc_exact = false;

@@ -17,19 +17,12 @@ impl Twin<'_> {
     }
 
     fn total(&self, figure: fn(&Stack) -> u64) -> u64 {
-        self.0
-            .stacks
-            .iter()
-            .filter(|stack| self.shown(stack))
-            .map(figure)
-            .sum()
+        self.0.stacks.iter().filter(|stack| self.shown(stack)).map(figure).sum()
     }
 
     fn children(&self, parent: Option<usize>) -> Vec<usize> {
         let all = 0..self.0.stacks.len();
-        let mut children: Vec<usize> = all
-            .filter(|&stack| self.0.stacks[stack].parent == parent)
-            .collect();
+        let mut children: Vec<usize> = all.filter(|&stack| self.0.stacks[stack].parent == parent).collect();
         children.sort_by_key(|&at| {
             let stack = &self.0.stacks[at];
             let label = self.0.centres[stack.centre].label.replace(' ', "~");
@@ -50,17 +43,12 @@ impl Twin<'_> {
         self.0.level == Level::All
             || stack.parent.is_none()
             || stack.entries + stack.ticks + stack.bytes > 0
-            || self
-                .children(Some(at))
-                .iter()
-                .any(|&child| self.stays(child))
+            || self.children(Some(at)).iter().any(|&child| self.stays(child))
     }
 
     fn name(&self, centre: usize) -> Vec<String> {
         let centre = &self.0.centres[centre];
-        [&centre.label, &centre.module, &centre.src]
-            .map(|name| name.replace(' ', "~"))
-            .to_vec()
+        [&centre.label, &centre.module, &centre.src].map(|name| name.replace(' ', "~")).to_vec()
     }
 
     fn tree(&self, at: usize, depth: usize, rows: &mut Vec<Words>) {
@@ -94,15 +82,9 @@ impl Twin<'_> {
     }
 
     fn top(&self) -> Vec<Words> {
-        let totals = (
-            self.total(|stack| stack.ticks),
-            self.total(|stack| stack.bytes),
-        );
+        let totals = (self.total(|stack| stack.ticks), self.total(|stack| stack.bytes));
         let costs = |centre: usize| {
-            (
-                self.of_centre(centre, |stack| stack.ticks),
-                self.of_centre(centre, |stack| stack.bytes),
-            )
+            (self.of_centre(centre, |stack| stack.ticks), self.of_centre(centre, |stack| stack.bytes))
         };
         let has_a_row = |centre: &usize| {
             let (ticks, bytes) = costs(*centre);
@@ -114,11 +96,7 @@ impl Twin<'_> {
                 let mut stacks = self.0.stacks.iter();
                 stacks.any(|stack| stack.centre == centre && self.shown(stack))
             };
-            order = (0..self.0.centres.len())
-                .filter(shown)
-                .max_by_key(|&at| costs(at))
-                .into_iter()
-                .collect();
+            order = (0..self.0.centres.len()).filter(shown).max_by_key(|&at| costs(at)).into_iter().collect();
         }
         order.sort_by_key(|&centre| (Reverse(costs(centre).0), Reverse(centre)));
         let row = |centre: usize| {
@@ -135,19 +113,11 @@ impl Twin<'_> {
 }
 
 fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        "0.0".to_owned()
-    } else {
-        format!("{:.1}", part as f64 / whole as f64 * 100.0)
-    }
+    if whole == 0 { "0.0".to_owned() } else { format!("{:.1}", part as f64 / whole as f64 * 100.0) }
 }
 
 fn single(part: u64, whole: u64) -> String {
-    if whole == 0 {
-        "0.0".to_owned()
-    } else {
-        format!("{:.1}", part as f32 / whole as f32 * 100.0)
-    }
+    if whole == 0 { "0.0".to_owned() } else { format!("{:.1}", part as f32 / whole as f32 * 100.0) }
 }
 
 fn words(row: &str) -> Words {
@@ -173,18 +143,10 @@ fn every_row_is_the_twins_row() {
         let text = report.render();
         let (top, tree) = tables(&text);
         let twin = Twin(report);
-        assert_eq!(
-            top.into_iter().map(words).collect::<Vec<_>>(),
-            twin.top(),
-            "{text}"
-        );
+        assert_eq!(top.into_iter().map(words).collect::<Vec<_>>(), twin.top(), "{text}");
         let mut rows = Vec::new();
         twin.tree(0, 0, &mut rows);
-        assert_eq!(
-            tree.into_iter().map(words).collect::<Vec<_>>(),
-            rows,
-            "{text}"
-        );
+        assert_eq!(tree.into_iter().map(words).collect::<Vec<_>>(), rows, "{text}");
     });
 }
 
@@ -195,26 +157,15 @@ fn individual_percentages_add_up_and_main_inherits_all() {
         let (_, tree) = tables(&text);
         let rows: Vec<Vec<f64>> = tree
             .iter()
-            .map(|row| {
-                row.split_whitespace()
-                    .skip(5)
-                    .map(|word| word.parse().unwrap())
-                    .collect()
-            })
+            .map(|row| row.split_whitespace().skip(5).map(|word| word.parse().unwrap()).collect())
             .collect();
         let totals = report.totals();
         for (column, total) in [(0, totals.ticks), (1, totals.bytes)] {
             let want = if total > 0 { 100.0 } else { 0.0 };
             let sum: f64 = rows.iter().map(|row| row[column]).sum();
-            assert!(
-                (sum - want).abs() <= 0.0501 * rows.len() as f64,
-                "{sum} in\n{text}"
-            );
+            assert!((sum - want).abs() <= 0.0501 * rows.len() as f64, "{sum} in\n{text}");
             assert_eq!(rows[0][column + 2], want, "{text}");
-            assert!(
-                rows.iter().all(|row| row[column + 2] >= row[column]),
-                "{text}"
-            );
+            assert!(rows.iter().all(|row| row[column + 2] >= row[column]), "{text}");
         }
     });
 }
@@ -223,27 +174,17 @@ fn individual_percentages_add_up_and_main_inherits_all() {
 fn rows_of_the_same_depth_have_the_same_columns() {
     // Every cell of the widened tables ends (figures) or begins (names) in the column of its head.
     each_random_report(|report| {
-        let text = Report {
-            ghc_exact: false,
-            ..report.clone()
-        }
-        .render();
+        let text = Report { ghc_exact: false, ..report.clone() }.render();
         let is_head = |line: &&str| line.starts_with("COST CENTRE");
         let head = text.lines().rfind(is_head).unwrap();
         let column = |name: &str| head.find(name).unwrap();
         for row in tables(&text).1 {
             let chars: Vec<char> = row.chars().collect();
             for name in ["MODULE", "SRC"] {
-                assert!(
-                    chars[column(name)] != ' ' && chars[column(name) - 1] == ' ',
-                    "{text}"
-                );
+                assert!(chars[column(name)] != ' ' && chars[column(name) - 1] == ' ', "{text}");
             }
             let end = column("entries") + "entries".len();
-            assert!(
-                chars[end - 1].is_ascii_digit() && chars[end] == ' ',
-                "{text}"
-            );
+            assert!(chars[end - 1].is_ascii_digit() && chars[end] == ' ', "{text}");
             assert_eq!(chars.len(), head.len(), "{text}");
         }
     });
