@@ -67,6 +67,9 @@ impl From<Kind> for Error {
     }
 }
 
+/// Characters of a value that an error shows.
+const VALUE_CHARS_MAX: usize = 100;
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &*self.0 {
@@ -75,7 +78,12 @@ impl fmt::Display for Error {
             Kind::NotTagging => f.write_str(
                 "this process does not tag its blocks: set HEAPPROF=armed, or declare the allocator with .armed()",
             ),
-            Kind::Setting { from, value, accepted } => write!(f, "{from}: read `{value}`, expected {accepted}"),
+            Kind::Setting { from, value, accepted } => {
+                // One line, and not a page of it.
+                let cut: String = value.chars().take(VALUE_CHARS_MAX).collect();
+                let more = if cut.len() < value.len() { "…" } else { "" };
+                write!(f, "{from}: read `{cut}{more}`, expected {accepted}")
+            }
             #[cfg(feature = "config")]
             Kind::UnknownSetting { from } => write!(f, "{from}: no such setting"),
             Kind::File { path, cause } => write!(f, "{}: {cause}", path.display()),

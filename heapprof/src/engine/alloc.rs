@@ -131,6 +131,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        let block = tag::opaque(block);
         let size = layout.size();
         // SAFETY: the caller's block is live and of this layout.
         unsafe {
@@ -159,6 +160,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
 
     #[inline]
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, new_size: usize) -> *mut u8 {
+        let block = tag::opaque(block);
         let size = layout.size();
         // SAFETY: the caller's block is live and of this layout.
         unsafe {

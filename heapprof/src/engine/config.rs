@@ -3,8 +3,6 @@
 //! One table, [`KEYS`], names every setting with its variable and its key in the file, what it
 //! accepts and how it is read; the documentation's table is checked against it by a test.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
 use std::time::Duration;
 
 use crate::error::{Error, Kind};
@@ -129,7 +127,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         key: "samples",
         variable: "HEAPPROF_SAMPLES",
-        accepted: "a whole number from 2: after so many samples the interval doubles",
+        accepted: "a whole number from 2 to 4294967295: after so many samples the interval doubles",
         set: |config, text| put(&mut config.samples, text.parse().ok().filter(|&samples| samples >= 2)),
     },
     Key {
@@ -184,13 +182,15 @@ fn seconds(text: &str, least: f64, most: f64) -> Option<Duration> {
         .find_map(|(unit, unit_s)| text.strip_suffix(unit).map(|number| (number, unit_s)))?;
     let number: f64 = number.trim().parse().ok()?;
     let span = number * unit_s;
-    (span >= least && span <= most).then(|| Duration::from_secs_f64(span))
+    // 100us is a hair less than 0.0001 in binary.
+    (span >= least * (1.0 - 1e-9) && span <= most).then(|| Duration::from_secs_f64(span))
 }
 
 /// An output pattern; `.hp` at its end is dropped.
 fn pattern(text: &str) -> Option<String> {
     let stem = text.strip_suffix(".hp").unwrap_or(text);
-    let named = !stem.is_empty() && !stem.ends_with('/') && !stem.contains('\0');
+    let name = stem.rsplit('/').next().unwrap_or(stem);
+    let named = !matches!(name, "" | "." | "..") && !stem.contains('\0');
     (named && expand(stem, "e", 1, 1).is_some()).then(|| stem.to_owned())
 }
 
@@ -228,7 +228,16 @@ impl Config {
                 apply(&mut self.clone(), key, text, || format!("builder, {}", key.key))?;
             }
         }
-        Ok(())
+        self.check_stacks(|| String::from("builder, stacks"))
+    }
+
+    /// Refuses more stacks than the tables have room for that were made before this was read.
+    fn check_stacks(&self, from: impl Fn() -> String) -> Result<(), Error> {
+        if self.stacks <= STACKS_DEFAULT {
+            return Ok(());
+        }
+        let accepted = "a whole number from 16 to 65536 (more by HEAPPROF_STACKS)";
+        Err(Kind::Setting { from: from(), value: self.stacks.to_string(), accepted }.into())
     }
 
     /// Lays `heapprof.toml` and the environment over these settings, and says whether they ask for a
@@ -252,7 +261,10 @@ impl Config {
             let Some(name) = name.to_str().filter(|name| name.starts_with("HEAPPROF")) else {
                 continue;
             };
-            let value = String::from_utf8_lossy(OsStr::as_bytes(&value)).into_owned();
+            let value = value.into_string().map_err(|value| {
+                let value = value.to_string_lossy().into_owned();
+                Error::from(Kind::Setting { from: name.to_owned(), value, accepted: "UTF-8" })
+            })?;
             match KEYS.iter().find(|key| key.variable == name) {
                 Some(_) if value.is_empty() => {}
                 Some(key) => apply(self, key, &value, || name.to_owned())?,
@@ -283,7 +295,10 @@ impl Config {
         for (line, key, value) in file::settings(&text)? {
             let from = || format!("heapprof.toml, line {line}, {key}");
             match KEYS.iter().find(|known| known.key == key) {
-                Some(known) => apply(self, known, &value, from)?,
+                Some(known) => {
+                    apply(self, known, &value, from)?;
+                    self.check_stacks(from)?;
+                }
                 None if key == "profile" => switch = read_switch(&value, from)?,
                 None => return Err(Kind::UnknownSetting { from: from() }.into()),
             }

@@ -8,21 +8,29 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::mem::ManuallyDrop;
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use super::os;
 use crate::error::Error;
 
 /// The descriptor of the `.hp` file being written, for the child that a fork makes; -1 = none.
 static OPEN: AtomicI32 = AtomicI32::new(-1);
+/// Device and number of that file.
+static OPEN_DEVICE: AtomicU64 = AtomicU64::new(0);
+static OPEN_NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// A growing `.hp` file.
 pub(crate) struct HpFile {
-    file: File,
+    /// Never dropped by itself: the program may have closed the descriptor and got it for a file of
+    /// its own.
+    file: ManuallyDrop<File>,
     path: PathBuf,
+    /// Device and number of the file, by which it is known again.
+    identity: (u64, u64),
     /// Bytes of whole samples written: where the file is cut if a write fails half-way.
     whole_bytes: u64,
 }
@@ -34,29 +42,33 @@ impl HpFile {
     /// # Errors
     /// The file that could not be made, and why.
     pub(crate) fn create(stem: &Path, first: &[u8]) -> Result<Self, Error> {
-        let temporary = temporary_beside(&with_extension(stem, "hp"));
-        let made = Self::fill(&temporary, first).and_then(|file| {
-            let own_name = with_extension(&with_extension(stem, &os::process_id().to_string()), "hp");
-            for path in [with_extension(stem, "hp"), own_name] {
-                if put_in_place(&temporary, &path)? {
-                    return Ok((file, path));
+        let wanted = with_extension(stem, "hp");
+        let temporary = temporary_beside(&wanted);
+        let made =
+            Self::fill(&temporary, first).map_err(|cause| Error::file(&wanted, cause)).and_then(|file| {
+                let own_name = with_extension(&with_extension(stem, &os::process_id().to_string()), "hp");
+                for path in [wanted.clone(), own_name] {
+                    if put_in_place(&temporary, &path)? {
+                        return Ok((file, path));
+                    }
                 }
-            }
-            Err(Error::file(&with_extension(stem, "hp"), io::Error::other("another process is writing it")))
-        });
+                Err(Error::file(&wanted, io::Error::other("another process is writing it")))
+            });
         if made.is_err() {
             let _ = std::fs::remove_file(&temporary);
         }
         let (file, path) = made?;
+        let identity = identity(&file).ok_or_else(|| Error::file(&path, io::Error::last_os_error()))?;
+        OPEN_DEVICE.store(identity.0, Ordering::Relaxed);
+        OPEN_NUMBER.store(identity.1, Ordering::Relaxed);
         OPEN.store(file.as_raw_fd(), Ordering::Relaxed);
-        Ok(Self { file, path, whole_bytes: first.len() as u64 })
+        Ok(Self { file: ManuallyDrop::new(file), path, identity, whole_bytes: first.len() as u64 })
     }
 
-    fn fill(temporary: &Path, first: &[u8]) -> Result<File, Error> {
-        let fail = |cause| Error::file(temporary, cause);
-        let file = create_new(temporary).map_err(fail)?;
+    fn fill(temporary: &Path, first: &[u8]) -> io::Result<File> {
+        let file = create_new(temporary)?;
         os::try_lock_file(file.as_raw_fd());
-        os::write_whole(file.as_raw_fd(), first).map_err(fail)?;
+        os::write_whole(file.as_raw_fd(), first)?;
         Ok(file)
     }
 
@@ -66,6 +78,14 @@ impl HpFile {
     /// # Errors
     /// The file and the cause.
     pub(crate) fn append(&mut self, sample: &[u8]) -> Result<(), Error> {
+        let fail = |cause| Error::file(&self.path, cause);
+        if !self.is_open() {
+            self.file = self.reopen().map_err(fail)?;
+            OPEN.store(self.file.as_raw_fd(), Ordering::Relaxed);
+        }
+        if self.file.metadata().map_err(fail)?.nlink() == 0 {
+            return Err(fail(io::Error::other("has been removed")));
+        }
         match os::write_whole(self.file.as_raw_fd(), sample) {
             Ok(()) => {
                 self.whole_bytes += sample.len() as u64;
@@ -73,9 +93,25 @@ impl HpFile {
             }
             Err(cause) => {
                 let _ = self.file.set_len(self.whole_bytes);
-                Err(Error::file(&self.path, cause))
+                Err(fail(cause))
             }
         }
+    }
+
+    /// Whether the descriptor is still that of our file: a program that becomes a daemon closes all
+    /// that it finds, and opens files of its own.
+    fn is_open(&self) -> bool {
+        identity(&self.file) == Some(self.identity)
+    }
+
+    /// The file under a new descriptor.
+    fn reopen(&self) -> io::Result<ManuallyDrop<File>> {
+        let file = OpenOptions::new().append(true).custom_flags(libc::O_NOFOLLOW).open(&self.path)?;
+        if identity(&file) != Some(self.identity) {
+            return Err(io::Error::other("has been replaced"));
+        }
+        os::try_lock_file(file.as_raw_fd());
+        above_standard_streams(file).map(ManuallyDrop::new)
     }
 
     /// Where the file is.
@@ -92,20 +128,35 @@ impl HpFile {
 impl Drop for HpFile {
     fn drop(&mut self) {
         OPEN.store(-1, Ordering::Relaxed);
+        if self.is_open() {
+            os::close(self.file.as_raw_fd());
+        }
     }
+}
+
+/// Device and number of an open file.
+fn identity(file: &File) -> Option<(u64, u64)> {
+    os::identity(file.as_raw_fd())
 }
 
 /// Makes a file that was not there; follows no link, and keeps to the user's umask.
 fn create_new(path: &Path) -> io::Result<File> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o666).open(path)?;
-    // In a program without stderr the file would be 2, and get what the program says there.
+    above_standard_streams(file)
+}
+
+/// The file under a descriptor above 2: in a program without stderr it would be 2, and get what the
+/// program says there.
+fn above_standard_streams(file: File) -> io::Result<File> {
     if file.as_raw_fd() > libc::STDERR_FILENO { Ok(file) } else { os::above_standard_streams(file) }
 }
 
-/// In a forked child: gives back the parent's descriptor, and with it the share in the lock.
+/// In a forked child: gives back the parent's descriptor, and with it the share in the lock, unless
+/// the program has made another file of it.
 pub(crate) fn forget_after_fork() {
     let descriptor = OPEN.swap(-1, Ordering::Relaxed);
-    if descriptor >= 0 {
+    let known = (OPEN_DEVICE.load(Ordering::Relaxed), OPEN_NUMBER.load(Ordering::Relaxed));
+    if descriptor >= 0 && os::identity(descriptor) == Some(known) {
         os::close(descriptor);
     }
 }
@@ -148,6 +199,10 @@ impl Write for Unsignalled {
     }
 }
 
+/// The longest file that is read: a program must not wait for somebody's mistake.
+#[cfg(feature = "config")]
+const READ_BYTES_MAX: u64 = 64 << 10;
+
 /// Reads a file that must be a regular one: a pipe would keep the program waiting.
 ///
 /// # Errors
@@ -155,12 +210,15 @@ impl Write for Unsignalled {
 #[cfg(feature = "config")]
 pub(crate) fn read_regular(path: &Path) -> io::Result<Vec<u8>> {
     use std::io::Read as _;
-    let mut file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(io::Error::other("is not a regular file"));
     }
     let mut content = Vec::new();
-    file.read_to_end(&mut content)?;
+    file.take(READ_BYTES_MAX + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > READ_BYTES_MAX {
+        return Err(io::Error::other("is larger than 64 KiB"));
+    }
     Ok(content)
 }
 

@@ -91,9 +91,9 @@ pub(crate) fn decide(by_program: bool) -> Mode {
     }
 }
 
-/// Decides if the environment or the file ask for tagging; leaves it open to the program if not.
-pub(crate) fn decide_by_environment() -> Mode {
-    if mode() == Mode::Undecided && asked() == Some(true) { decide(false) } else { mode() }
+/// Whether the environment or the file have anything to say about profiles.
+pub(crate) fn is_addressed() -> bool {
+    asked().is_some()
 }
 
 /// Lets blocks carry their stacks from now on.
@@ -158,8 +158,14 @@ fn set_up() -> bool {
 }
 
 /// Stacks that the tables have room for: a smaller limit may be set later, a greater one not.
+///
+/// Under a limit of address space all tables of some threads together take an eighth of it at most:
+/// the program comes first.
 fn table_stacks() -> u32 {
+    const THREADS: u64 = 4;
     let asked =
         os::variable(c"HEAPPROF_STACKS").and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
-    asked.filter(|stacks| STACKS_RANGE.contains(stacks)).unwrap_or(STACKS_DEFAULT)
+    let stacks = asked.filter(|stacks| STACKS_RANGE.contains(stacks)).unwrap_or(STACKS_DEFAULT);
+    let bearable = os::address_space_bytes() / 8 / THREADS / shard::BYTES_PER_STACK;
+    stacks.min(u32::try_from(bearable).unwrap_or(u32::MAX)).max(*STACKS_RANGE.start())
 }

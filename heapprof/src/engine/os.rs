@@ -48,8 +48,30 @@ impl Drop for KeepErrno {
 
 /// Whether the kernel marked the process as set-user-id or otherwise of raised privilege.
 pub(crate) fn is_privileged() -> bool {
-    // SAFETY: reads the auxiliary vector, no preconditions.
-    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+    // SAFETY: reads the auxiliary vector, no preconditions. Miri has none.
+    !cfg!(miri) && unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+/// The most address space that the process may have, in bytes.
+pub(crate) fn address_space_bytes() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // Miri does not have the call.
+    if !cfg!(miri) {
+        // SAFETY: a valid place for the result.
+        unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) };
+    }
+    limit.rlim_cur
+}
+
+/// Whether every other thread of the process has ended: its main thread left by `pthread_exit`, and
+/// what stays of it until the last thread ends is a zombie.
+pub(crate) fn is_last_thread() -> bool {
+    let Ok(tasks) = std::fs::read_dir("/proc/self/task") else {
+        return false;
+    };
+    let own = thread_id();
+    let numbers = tasks.filter_map(|task| task.ok()?.file_name().to_str()?.parse::<u32>().ok());
+    numbers.filter(|&thread| thread != own).all(|thread| matches!(thread_state(thread), Some(b'Z' | b'X')))
 }
 
 /// The value of an environment variable, read without allocating.
@@ -111,10 +133,14 @@ pub(crate) fn thread_cpu_ns(thread: u32) -> Option<u64> {
 }
 
 /// Whether a thread of this process runs or waits for a processor only, by its kernel number.
-///
-/// Reads the state that `/proc` shows behind the thread's name; a name has at most 15 bytes.
-/// Allocates nothing.
 pub(crate) fn is_runnable(thread: u32) -> bool {
+    thread_state(thread) == Some(b'R')
+}
+
+/// The letter by which the kernel tells a thread's state.
+///
+/// Reads what `/proc` shows behind the thread's name; a name has at most 15 bytes. Allocates nothing.
+fn thread_state(thread: u32) -> Option<u8> {
     let mut path = [0; 40];
     let written = write!(&mut path[..], "/proc/self/task/{thread}/stat\0");
     debug_assert!(written.is_ok(), "the longest number fits");
@@ -123,15 +149,15 @@ pub(crate) fn is_runnable(thread: u32) -> bool {
     let length = unsafe {
         let file = libc::open(path.as_ptr().cast(), libc::O_RDONLY | libc::O_CLOEXEC);
         if file < 0 {
-            return false;
+            return None;
         }
         let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
         libc::close(file);
         length
     };
     let text = text.get(..usize::try_from(length).unwrap_or(0)).unwrap_or_default();
-    let state = text.iter().rposition(|&byte| byte == b')').and_then(|end| text.get(end + 2));
-    state == Some(&b'R')
+    let end_of_name = text.iter().rposition(|&byte| byte == b')')?;
+    text.get(end_of_name + 2).copied()
 }
 
 /// Resident memory of the process in bytes, from the kernel.
@@ -311,6 +337,7 @@ pub(crate) fn at_exit(hook: extern "C" fn()) {
 
 /// Runs `hook` in every child made by `fork`, in its only thread.
 pub(crate) fn in_forked_child(hook: extern "C" fn()) {
+    #[cfg(not(miri))]
     unsafe extern "C" {
         fn pthread_atfork(
             prepare: Option<extern "C" fn()>,
@@ -319,7 +346,12 @@ pub(crate) fn in_forked_child(hook: extern "C" fn()) {
         ) -> c_int;
     }
     // SAFETY: the signature is POSIX's; the hook only stores to atomics and closes a descriptor.
-    unsafe { pthread_atfork(None, None, Some(hook)) };
+    #[cfg(not(miri))]
+    unsafe {
+        pthread_atfork(None, None, Some(hook))
+    };
+    #[cfg(miri)]
+    let _ = hook;
 }
 
 /// A per-thread slot whose `hook` runs when a thread that set it ends.
@@ -339,6 +371,15 @@ pub(crate) fn set_thread_end(key: u32, value: *mut c_void) {
 pub(crate) fn yield_now() {
     // SAFETY: no preconditions.
     unsafe { libc::sched_yield() };
+}
+
+/// Device and number of the file that a descriptor stands for. Allocates nothing.
+pub(crate) fn identity(descriptor: c_int) -> Option<(u64, u64)> {
+    // SAFETY: plain data, filled in by the call before it is read.
+    unsafe {
+        let mut met = std::mem::zeroed::<libc::stat>();
+        (libc::fstat(descriptor, &mut met) == 0).then_some((met.st_dev, met.st_ino))
+    }
 }
 
 /// Takes the lock of an open file without waiting; `false` when another open file has it. The lock

@@ -51,7 +51,7 @@ pub(crate) struct Session {
     /// Times that the ticker has looked at the threads.
     pub(crate) looks: AtomicU64,
     /// Which of the process's sessions this is.
-    number: u64,
+    pub(crate) number: u64,
 }
 
 /// Locks; a panic while it was held has left nothing half-done that matters.
@@ -293,7 +293,7 @@ impl Drop for Profile {
 }
 
 /// Says why a profile could not be ended well; one that had ended before has said so itself.
-fn say_failure(ended: Result<Summary, Error>) {
+pub(crate) fn say_failure(ended: Result<Summary, Error>) {
     if let Err(failure) = ended
         && !failure.is_not_running()
     {
@@ -372,7 +372,7 @@ fn hook_exit() {
 
 /// How long to wait for a sample in the making, and for the ticker.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Patience {
+pub(crate) enum Patience {
     /// Until it is done: the program asks.
     Long,
     /// Two seconds, and not for the ticker: the program ends, and a slow disk must not keep it.
@@ -380,7 +380,7 @@ enum Patience {
 }
 
 /// Ends the running profile if it is the session of this number.
-fn stop(number: u64, patience: Patience) -> Result<Summary, Error> {
+pub(crate) fn stop(number: u64, patience: Patience) -> Result<Summary, Error> {
     let session = session()?;
     if session.number != number
         || STATE.compare_exchange(RUNNING, BUSY, Ordering::Acquire, Ordering::Relaxed).is_err()
@@ -466,9 +466,16 @@ fn program_name() -> String {
 static AT_START: extern "C" fn() = {
     extern "C" fn at_start() {
         let _errno = os::KeepErrno::new();
-        // Undecided: nobody asks, and there was no block yet.
-        if matches!(mode::decide_by_environment(), Mode::Off | Mode::Undecided) {
-            return say_bad_switch();
+        if !mode::is_addressed() {
+            return;
+        }
+        // The allocator decides at its first block. If it does not, it is not installed: a tool that
+        // only reads profiles is not to be profiled.
+        drop(std::hint::black_box(Box::new(0_u8)));
+        match mode::mode() {
+            Mode::Off => return say_why_off(),
+            Mode::Armed | Mode::Started => {}
+            Mode::Undecided | Mode::Deciding => return,
         }
         thread::as_profiler(|| {
             let mut config = Config::default();
@@ -482,17 +489,18 @@ static AT_START: extern "C" fn() = {
     at_start
 };
 
-/// A switch that could not be read has turned the profile off: says so.
-fn say_bad_switch() {
-    let Some(value) = os::variable(c"HEAPPROF").filter(|_| !os::is_privileged()) else {
-        return;
-    };
-    if mode::Switch::parse(value).is_none() {
-        let value = String::from_utf8_lossy(value);
-        os::say(&format!(
-            "HEAPPROF: read `{value}`, expected {}; the program runs unprofiled",
-            mode::Switch::ACCEPTED
-        ));
+/// Says why a process that was asked for a profile does not tag: its switch could not be read, or its
+/// tables could not be had.
+fn say_why_off() {
+    match os::variable(c"HEAPPROF") {
+        Some(value) if mode::Switch::parse(value).is_none() => {
+            let from = String::from("HEAPPROF");
+            let value = String::from_utf8_lossy(value).into_owned();
+            let refused: Error = Kind::Setting { from, value, accepted: mode::Switch::ACCEPTED }.into();
+            os::say(&format!("{refused}; the program runs unprofiled"));
+        }
+        Some(value) if mode::Switch::parse(value) == Some(mode::Switch::Off) => {}
+        _ => os::say("no address space for the tables (HEAPPROF_STACKS); the program runs unprofiled"),
     }
 }
 

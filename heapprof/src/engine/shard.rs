@@ -23,6 +23,8 @@ use super::{os, tag};
 
 /// Stacks per sheet of counters.
 const PER_SHEET: u32 = 64;
+/// Bytes of counters for each stack in each shard.
+pub(crate) const BYTES_PER_STACK: u64 = 64;
 /// Bytes of a sheet: eight arrays.
 const SHEET_BYTES: usize = 8 * ARRAY_BYTES;
 /// Bytes of one array of a sheet.

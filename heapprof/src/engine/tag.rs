@@ -80,6 +80,26 @@ pub(crate) unsafe fn block(outer: *mut u8, layout: Layout) -> *mut u8 {
     if has_header(layout) { unsafe { outer.add(header(layout)) } } else { outer }
 }
 
+/// The same address, of which the compiler knows nothing any more.
+///
+/// To the compiler a block from the allocation symbols is an object of the size asked for, and where
+/// it inlines a free into the function that allocated, it takes what lies in front of that object (our
+/// tag) for nothing: it drops the read, and counts the free under any stack. An empty instruction that
+/// it cannot see through ends its knowledge, at no cost.
+#[inline(always)]
+pub(crate) fn opaque(block: *mut u8) -> *mut u8 {
+    #[cfg(all(not(miri), any(target_arch = "x86_64", target_arch = "aarch64")))]
+    #[allow(clippy::pointers_in_nomem_asm_block, reason = "nothing is accessed, and dead stores stay dead")]
+    {
+        let mut block = block;
+        // SAFETY: no instruction, and the register keeps its value.
+        unsafe { std::arch::asm!("/* {0} */", inout(reg) block, options(nostack, nomem, preserves_flags)) };
+        block
+    }
+    #[cfg(not(all(not(miri), any(target_arch = "x86_64", target_arch = "aarch64"))))]
+    std::hint::black_box(block)
+}
+
 /// From the program's block to the inner allocator's.
 ///
 /// # Safety

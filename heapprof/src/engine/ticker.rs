@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::ccs::STACKS;
-use super::profiler::{self, Session, lock};
+use super::profiler::{self, Patience, Session, lock};
 use super::shard::SHARDS;
 use super::{os, thread};
 
@@ -54,6 +54,10 @@ pub(crate) fn run(session: &Session) {
         let now_ns = os::elapsed_ns();
         idle_ticks = if tick_all(now_ns - last_ns) { 1 } else { (idle_ticks * 2).min(IDLE_TICKS_MAX) };
         last_ns = now_ns;
+        if idle_ticks == IDLE_TICKS_MAX && os::is_last_thread() {
+            // The program is over, and only we keep its process.
+            return profiler::say_failure(profiler::stop(session.number, Patience::Short));
+        }
         session.looks.fetch_add(1, Ordering::Relaxed);
         let cost = Duration::from_nanos(os::own_cpu_ns() - begin_ns);
         let pause = uneven(tick * idle_ticks, now_ns).max(cost * TICK_COST_INVERSE);
