@@ -184,6 +184,37 @@ fn entries_of_all_threads_add_up() {
 }
 
 #[test]
+fn a_stack_handed_over_hides_guards_that_go_before_it() {
+    start();
+    let base = Stack::current();
+    let other = cost_centre!("handed_other" => Stack::current());
+    // Any number of nested guards, dropped in any order while the stack handed over lives.
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let mut guards =
+            [cost_centre!("hidden_a"), cost_centre!("hidden_b"), cost_centre!("hidden_c")].map(Some);
+        let handed = other.enter();
+        let inner = cost_centre!("inside_handed");
+        for index in order {
+            drop(guards[index].take());
+        }
+        drop(inner);
+        assert_eq!(Stack::current(), other, "{order:?}");
+        drop(handed);
+        assert_eq!(Stack::current(), base, "{order:?}");
+    }
+    // One of them stays: it is what comes back.
+    let a = cost_centre!("hidden_a");
+    let only_a = Stack::current();
+    let b = cost_centre!("hidden_b");
+    let handed = other.enter();
+    drop(b);
+    drop(handed);
+    assert_eq!(Stack::current(), only_a);
+    drop(a);
+    assert_eq!(Stack::current(), base);
+}
+
+#[test]
 fn a_stack_handle_works_on_any_thread_and_counts_no_entry() {
     start();
     let (handle, base) = {

@@ -203,3 +203,14 @@ impl Seek for Input {
         }
     }
 }
+
+/// Says one line on stderr. Control characters, as a file's name may hold them, are shown as `?`, and a
+/// stderr that takes nothing changes nothing.
+///
+/// ```
+/// hp2ps::files::say("hp2ps", "warning: one\nline");
+/// ```
+pub fn say(program: &str, text: &str) {
+    let line: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let _ = writeln!(io::stderr(), "{program}: {line}");
+}

@@ -156,12 +156,6 @@ impl Scope {
     #[inline(always)]
     fn new(shard: Shard, saved: Tag, entered: Tag) -> Self {
         shard.counter(entered, Figure::Entries).add(1);
-        Self::uncounted(shard, saved, entered)
-    }
-
-    /// Makes `entered` the thread's stack.
-    #[inline(always)]
-    fn uncounted(shard: Shard, saved: Tag, entered: Tag) -> Self {
         shard.set_current(entered);
         Self { shard: shard.as_ptr(), saved, entered, _thread: PhantomData }
     }
@@ -202,13 +196,27 @@ impl Drop for Scope {
     }
 }
 
-/// Leaves a stack that is not the current one. If it is below the current one, an inner guard still
-/// lives, and everything above goes; if not, an outer guard has gone before, and nothing is left to do.
+/// Marks, in the tag of a guard's entered stack, a guard of [`Stack::enter`]: tags are multiples of 8, so
+/// such a guard never fits the current stack and always leaves by [`leave_out_of_order`].
+const HANDED: u32 = 1;
+
+/// Leaves a stack that is not the current one, or that was handed over.
+///
+/// If it is below the current one, an inner guard still lives, and everything above goes. If not, either
+/// an outer guard has gone before, and nothing is left to do, or a stack handed over hides it: then it is
+/// noted that the stack is gone, for the guard that would restore it.
 #[cold]
 #[inline(never)]
 fn leave_out_of_order(shard: Shard, saved: Tag, entered: Tag) {
+    let is_handed = entered.0 & HANDED != 0;
+    let entered = Tag(entered.0 & !HANDED);
     if STACKS.ancestors(shard.current().stack()).any(|stack| stack == entered.stack()) {
-        shard.set_current(saved);
+        shard.set_current(if is_handed { shard.instead_of_gone(saved) } else { saved });
+    } else if !is_handed {
+        shard.note_gone(entered, saved);
+    }
+    if is_handed {
+        shard.count_handed(-1);
     }
 }
 
@@ -252,7 +260,10 @@ impl Stack {
         let Some(shard) = thread::own() else {
             return Scope::inert();
         };
-        Scope::uncounted(shard, shard.current(), self.0)
+        shard.count_handed(1);
+        let saved = shard.current();
+        shard.set_current(self.0);
+        Scope { shard: shard.as_ptr(), saved, entered: Tag(self.0.0 | HANDED), _thread: PhantomData }
     }
 }
 

@@ -34,6 +34,8 @@ const ARRAY_BYTES: usize = 8 * PER_SHEET as usize;
 const PREFETCH_SHEETS: usize = 4;
 /// Bytes in front of the first sheet.
 const HEADER_BYTES: usize = 4096;
+/// Guards dropped out of order under a stack handed over that a thread remembers.
+const GONE_MAX: usize = 8;
 /// A thread replaces a site's arc at every so-many-th entry that it did not serve.
 const MISSES_PER_ARC: u32 = 64;
 /// Entries of the per-thread arc cache; a power of two. 128 entries fill half of the header.
@@ -109,6 +111,11 @@ struct Header {
     seen: AtomicU32,
     /// Entries that the site's own arc did not serve; the owner's alone.
     misses: AtomicU32,
+    /// Stacks handed over to the owner that it works under at present; the owner's alone.
+    handed: AtomicU32,
+    /// Stacks whose guards were dropped while a stack handed over hid them, each with the stack that its
+    /// guard would have restored in the low half; 0 = none. The owner's alone.
+    gone: [AtomicU64; GONE_MAX],
     /// Recent arcs that the sites' own caches did not know.
     arcs: [CachedArc; CACHED_ARCS],
 }
@@ -130,10 +137,16 @@ static COLD: Header = Header {
     kept_ns: AtomicU64::new(0),
     seen: AtomicU32::new(0),
     misses: AtomicU32::new(0),
+    handed: AtomicU32::new(0),
+    gone: [const { AtomicU64::new(0) }; GONE_MAX],
     arcs: [const { CachedArc { key: AtomicU64::new(0), child: AtomicU32::new(0) } }; CACHED_ARCS],
 };
 
 impl Header {
+    fn forget_gone(&self) {
+        self.gone.iter().for_each(|gone| gone.store(0, Ordering::Relaxed));
+    }
+
     /// Takes `timing` for as long as `work` runs; `None` when somebody else has it.
     ///
     /// Acquire and Release: what one holder did is seen by the next.
@@ -328,6 +341,40 @@ impl Shard {
         arc.child.store(child.0, Ordering::Relaxed);
     }
 
+    /// Counts a stack handed over to the owner as entered (1) or left (-1).
+    pub(crate) fn count_handed(self, change: i32) {
+        let header = self.header();
+        let handed = header.handed.load(Ordering::Relaxed).saturating_add_signed(change);
+        header.handed.store(handed, Ordering::Relaxed);
+        if handed == 0 {
+            header.forget_gone();
+        }
+    }
+
+    /// Notes that the guard of `entered` has gone, which would have restored `saved`. Only of use while
+    /// a stack handed over hides it; beyond `GONE_MAX` at a time it is not noted.
+    pub(crate) fn note_gone(self, entered: Tag, saved: Tag) {
+        let header = self.header();
+        if header.handed.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        if let Some(free) = header.gone.iter().find(|gone| gone.load(Ordering::Relaxed) == 0) {
+            free.store(u64::from(entered.0) << 32 | u64::from(saved.0), Ordering::Relaxed);
+        }
+    }
+
+    /// The stack to restore for `saved`: another one if its own guard has gone meanwhile.
+    pub(crate) fn instead_of_gone(self, mut saved: Tag) -> Tag {
+        let gone = || self.header().gone.iter().map(|gone| gone.load(Ordering::Relaxed));
+        for _ in 0..GONE_MAX {
+            let Some(step) = gone().find(|step| step >> 32 == u64::from(saved.0)) else {
+                break;
+            };
+            saved = Tag(step as u32);
+        }
+        saved
+    }
+
     /// Counts an entry that the site's own arc did not serve; whether it is time to give the site
     /// another one. Not every time: threads that enter a site under different parents would fight
     /// for its cache line.
@@ -433,6 +480,8 @@ impl Shard {
             header.timed_ns.store(0, Ordering::Relaxed);
             header.kept_ns.store(0, Ordering::Relaxed);
             header.seen.store(stack.0, Ordering::Relaxed);
+            header.handed.store(0, Ordering::Relaxed);
+            header.forget_gone();
             header.current.store(stack.0, Ordering::Relaxed);
         }
         header.timing.store(0, Ordering::Release);
