@@ -10,7 +10,7 @@ use std::sync::Barrier;
 use std::time::Duration;
 
 mod common;
-use common::guest::{Folder, Guest, Outcome};
+use common::guest::{Folder, Guest, Outcome, names_in};
 use common::harness::{self, named};
 use common::profile::{bytes_at, last_bytes, whole_hp, whole_prof};
 use common::tools::{is_root, skip};
@@ -361,6 +361,75 @@ fn a_file_that_is_a_pipe_keeps_nobody_waiting() {
     refused(&folder, keeps_in(&folder).run(), "heapprof.toml: ", &["is not a regular file"]);
 }
 
+fn a_file_above_64_kib_is_refused() {
+    let folder = Folder::new();
+    toml(&folder, &format!("interval = 0.001\n#{}\n", "x".repeat(70_000 - 19)));
+    assert_eq!(std::fs::metadata(folder.file("heapprof.toml")).unwrap().len(), 70_000);
+    refused(&folder, keeps_in(&folder).run(), "heapprof.toml: is larger than 64 KiB; ", &[]);
+    let full = Folder::new();
+    toml(&full, &format!("interval = 0.001\n#{}\n", "x".repeat((64 << 10) - 19)));
+    keeps_in(&full).run().ended_with(7);
+    assert_eq!(full.files(), ["app.hp", "app.prof", "heapprof.toml"], "64 KiB themselves are read");
+}
+
+fn more_stacks_than_the_tables_hold_are_refused_in_the_file() {
+    let folder = Folder::new();
+    toml(&folder, "stacks = 65537\n");
+    refused(
+        &folder,
+        keeps_in(&folder).run(),
+        "heapprof.toml, line 1, stacks: ",
+        &["`65537`", "a whole number from 16 to 65536"],
+    );
+    let folder = Folder::new();
+    keeps_in(&folder).profiled().env("HEAPPROF_STACKS", "65537").run().ended_with(7);
+    assert_eq!(folder.files(), ["app.hp", "app.prof"], "the variable is read before the tables are made");
+}
+
+// ---- either ------------------------------------------------------------------------------------
+
+fn an_output_that_names_a_folder_is_refused() {
+    for value in [".", "..", "..hp", "...hp", "x/..", "../out/.", "../.."] {
+        let folder = Folder::new();
+        let outcome = keeps_in(&folder).profiled().env("HEAPPROF_OUTPUT", value).run();
+        refused(&folder, outcome, "HEAPPROF_OUTPUT: ", &[&format!("`{value}`"), "a file name"]);
+        if !value.contains('/') {
+            toml(&folder, &format!("output = \"{value}\"\n"));
+            let outcome = keeps_in(&folder).run();
+            refused(&folder, outcome, "heapprof.toml, line 1, output: ", &[&format!("`{value}`")]);
+        }
+        let mut above = names_in(folder.root());
+        above.retain(|name| !name.starts_with("stdout-") && !name.starts_with("stderr-"));
+        assert_eq!(above, ["bin", "out"], "{value}");
+    }
+}
+
+fn the_least_tick_may_be_written_in_any_unit() {
+    for value in ["0.0001", "0.1ms", "100us", "0.0001s"] {
+        let folder = Folder::new();
+        keeps_in(&folder).profiled().env("HEAPPROF_TICK", value).run().ended_with(7);
+        assert_eq!(folder.files(), ["app.hp", "app.prof"], "{value}");
+        let folder = Folder::new();
+        toml(&folder, &format!("tick = \"{value}\"\n"));
+        keeps_in(&folder).run().ended_with(7);
+        assert_eq!(folder.files(), ["app.hp", "app.prof", "heapprof.toml"], "{value}");
+    }
+}
+
+fn a_long_value_is_shown_cut() {
+    let folder = Folder::new();
+    for variable in ["HEAPPROF", "HEAPPROF_INTERVAL", "HEAPPROF_OUTPUT"] {
+        let long = "%ä".repeat(33_334);
+        let outcome = keeps_in(&folder).profiled().env(variable, &long).run();
+        assert!(outcome.stderr.len() < 400, "{variable}: {} bytes", outcome.stderr.len());
+        refused(&folder, outcome, &format!("{variable}: read `%ä%ä"), &["…`, expected "]);
+    }
+    toml(&folder, &format!("interval = \"{}\"\n", "x".repeat(60_000)));
+    let outcome = keeps_in(&folder).run();
+    assert!(outcome.stderr.len() < 400, "{} bytes", outcome.stderr.len());
+    refused(&folder, outcome, "heapprof.toml, line 1, interval: read `xxx", &["x…`, expected "]);
+}
+
 // ---- who wins ----------------------------------------------------------------------------------
 
 fn the_environment_goes_over_the_file_over_the_builder_over_the_default() {
@@ -547,6 +616,11 @@ fn main() -> ExitCode {
         a_bad_file_is_refused_with_its_line,
         a_file_that_is_a_folder_is_refused,
         a_file_that_is_a_pipe_keeps_nobody_waiting,
+        a_file_above_64_kib_is_refused,
+        more_stacks_than_the_tables_hold_are_refused_in_the_file,
+        an_output_that_names_a_folder_is_refused,
+        the_least_tick_may_be_written_in_any_unit,
+        a_long_value_is_shown_cut,
         the_environment_goes_over_the_file_over_the_builder_over_the_default,
         the_environment_goes_over_the_file_without_a_builder,
         a_variable_goes_over_the_files_bad_value,

@@ -5,6 +5,7 @@ use std::hint::black_box;
 use std::os::unix::process::CommandExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
 
 mod common;
 use common::guest::{Folder, Outcome};
@@ -64,12 +65,50 @@ fn end(how: &str) {
         "_exit" => unsafe { libc::_exit(5) },
         "exec" => panic!("{}", Command::new("/bin/sh").args(["-c", "echo another; exit 6"]).exec()),
         "overflow" => println!("{}", overflow(1)),
+        "pthread_exit" => {
+            work_on();
+            leave_main_thread();
+        }
+        "SYS_exit" => {
+            work_on();
+            // SAFETY: ends this thread alone; what it holds is leaked.
+            unsafe { libc::syscall(libc::SYS_exit, 0) };
+        }
         "segfault" => {
             // SAFETY: none; the guest is to die of it.
             unsafe { std::ptr::null_mut::<u8>().wrapping_add(8).write_volatile(1) }
         }
         other => panic!("no way to end by {other}"),
     }
+}
+
+/// Leaves a thread behind that outlives the main thread by 100 ms.
+fn work_on() {
+    std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_millis(100));
+        println!("the other thread has worked on");
+    });
+}
+
+/// Calls `pthread_exit` on a stack of its own: libc unwinds it, and must not meet the frame in which
+/// Rust catches a panic of `main`.
+fn leave_main_thread() -> ! {
+    extern "C" fn leave() {
+        // SAFETY: no frame of this stack holds anything that must be dropped.
+        unsafe { libc::pthread_exit(std::ptr::null_mut()) }
+    }
+    let stack = Vec::leak(vec![0u8; 1 << 18]);
+    // SAFETY: the context is filled in before it is changed, its stack lives for ever, and `leave` takes
+    // no arguments and does not return.
+    unsafe {
+        let mut context = std::mem::zeroed::<libc::ucontext_t>();
+        assert_eq!(libc::getcontext(&mut context), 0);
+        context.uc_stack.ss_sp = stack.as_mut_ptr().cast();
+        context.uc_stack.ss_size = stack.len();
+        libc::makecontext(&mut context, leave, 0);
+        libc::setcontext(&context);
+    }
+    unreachable!("a context that was made is entered");
 }
 
 /// Recurses until the stack is full.
@@ -126,6 +165,29 @@ fn check_files(how: &str, folder: &Folder) {
     }
 }
 
+/// The main thread leaves alone: the process lives on for its other threads, and not for ours.
+fn check_leaving(how: &str) {
+    let want = Folder::new().guest("ends").arg(how).run();
+    assert!(want.text().ends_with("the other thread has worked on\n"), "{how}: {want:?}");
+    for sampler in ["thread", "inline"] {
+        let folder = Folder::new();
+        let begin = Instant::now();
+        let got = folder.guest("ends").arg(how).profiled().env("HEAPPROF_SAMPLER", sampler).run();
+        assert!(begin.elapsed() < Duration::from_secs(20), "{how}: {:?} under {sampler}", begin.elapsed());
+        assert_eq!((got.status, got.text()), (want.status, want.text()), "{how}: {}", got.stderr);
+        assert!(!got.stderr.contains("panicked"), "{how}: {}", got.stderr);
+        check_files(how, &folder);
+    }
+}
+
+fn main_thread_leaves_before_another() {
+    check_leaving("pthread_exit");
+}
+
+fn main_thread_leaves_by_a_system_call() {
+    check_leaving("SYS_exit");
+}
+
 macro_rules! ways {
     ($($test:ident: $how:literal),* $(,)?) => { $(fn $test() { check($how) })* };
 }
@@ -158,6 +220,8 @@ fn main() -> ExitCode {
         exec_of_another_program,
         stack_overflow,
         segmentation_fault,
+        main_thread_leaves_before_another,
+        main_thread_leaves_by_a_system_call,
     ];
     harness::main(named![ends], tests, 2)
 }

@@ -2,7 +2,10 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::ffi::{CString, OsStr};
+use std::fs::File;
 use std::hint::black_box;
+use std::io::Write as _;
+use std::os::fd::AsRawFd as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, symlink};
 use std::os::unix::net::UnixListener;
@@ -14,7 +17,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 mod common;
 use common::guest::{Folder, Guest, Outcome};
 use common::harness::{self, ROLE, named};
-use common::profile::{last_bytes, whole_hp, whole_prof};
+use common::profile::{bytes_at, last_bytes, whole_hp, whole_prof};
 use common::tools::{ghc_draws, is_root, skip};
 use heapprof::cost_centre;
 
@@ -62,6 +65,27 @@ fn has_fifty_children(_: &[String]) {
 fn changes_folder(_: &[String]) {
     std::env::set_current_dir("../elsewhere").unwrap();
     keeps(&[String::from("1000"), String::from("50")]);
+}
+
+/// Closes every descriptor that it did not open, as a daemon does, and uses those numbers itself.
+fn closes_descriptors(_: &[String]) {
+    std::mem::forget(cost_centre!("kept" => black_box(vec![1u8; 1_000])));
+    let take_samples = |samples| (0..samples).for_each(|_| drop(heapprof::sample_now()));
+    take_samples(5);
+    for descriptor in 3..=1_000 {
+        // SAFETY: the descriptors are none of this program's own.
+        unsafe { libc::close(descriptor) };
+    }
+    let mut own: Vec<File> = (0..20).map(|at| File::create_new(format!("../own-{at}")).unwrap()).collect();
+    assert!(own.iter().any(|file| file.as_raw_fd() == 3), "the least free number");
+    std::mem::forget(cost_centre!("later" => black_box(vec![1u8; 500])));
+    for (at, file) in own.iter_mut().enumerate() {
+        take_samples(1);
+        writeln!(file, "file {at}").unwrap();
+    }
+    std::mem::forget(own);
+    println!("closed");
+    std::process::exit(7);
 }
 
 fn wait_for(path: &Path) {
@@ -209,6 +233,47 @@ fn a_full_disk_ends_the_profile_and_not_the_program() {
     drop(disk);
 }
 
+// ---- a file that is taken away -----------------------------------------------------------------
+
+fn a_program_that_closes_every_descriptor_has_its_files_and_we_ours() {
+    for sampler in ["thread", "inline"] {
+        let folder = Folder::new();
+        // Only the program's own samples: none may fall between its closing and its opening.
+        let guest = folder.guest("closes_descriptors").env("HEAPPROF_INTERVAL", "1m");
+        let outcome = guest.env("HEAPPROF_TICK", "1").env("HEAPPROF_SAMPLER", sampler).run().ended_with(7);
+        assert_eq!(outcome.text(), "closed\n");
+        assert!(outcome.only_line().contains("app.hp"), "{outcome:?}");
+        for at in 0..20 {
+            let own = std::fs::read_to_string(folder.root().join(format!("own-{at}"))).unwrap();
+            assert_eq!(own, format!("file {at}\n"), "{sampler}");
+        }
+        profile_of(&folder, "app", 1_000);
+        let hp = whole_hp(&folder.file("app.hp"));
+        assert_eq!(last_bytes(&hp, "later"), 500, "{sampler}: the profile goes on");
+        let before = (0..hp.times_s.len()).filter(|&sample| bytes_at(&hp, "later", sample) == 0).count();
+        assert!(
+            before >= 6 && hp.times_s.len() - before >= 20,
+            "{sampler}: {before} of {}",
+            hp.times_s.len()
+        );
+        assert_eq!(folder.files(), ["app.hp", "app.prof"]);
+    }
+}
+
+fn a_file_that_is_removed_ends_the_profile_and_not_the_program() {
+    for sampler in ["thread", "inline"] {
+        let folder = Folder::new();
+        let running = folder.guest("waits").arg("1000").profiled().env("HEAPPROF_SAMPLER", sampler).start();
+        wait_for(&folder.root().join("ready-1000"));
+        std::fs::remove_file(folder.file("app.hp")).unwrap();
+        std::fs::write(folder.root().join("go"), "").unwrap();
+        let outcome = running.finish().ended_with(0);
+        let line = outcome.only_line();
+        assert!(line.contains("/out/app.hp: has been removed"), "{sampler}: {line}");
+        assert!(!folder.files().contains(&String::from("app.hp")), "{sampler}: {:?}", folder.files());
+    }
+}
+
 // ---- names that may not be written -------------------------------------------------------------
 
 fn a_folder_that_is_not_there_is_refused() {
@@ -216,6 +281,15 @@ fn a_folder_that_is_not_there_is_refused() {
     let outcome = keeps_1000(&folder).env("HEAPPROF_OUTPUT", "missing/app").run();
     refused(outcome, "/out/missing/", "No such file or directory");
     assert_eq!(folder.files(), [""; 0]);
+}
+
+fn the_file_asked_for_is_named_and_no_temporary_one() {
+    let folder = Folder::new();
+    let outcome = keeps_1000(&folder).env("HEAPPROF_OUTPUT", "nodir/app").run();
+    let line = outcome.only_line();
+    let (file, cause) = line.split_once(": ").expect("a file and a cause");
+    assert!(file.ends_with("/out/nodir/app.hp"), "{line}");
+    assert!(cause.starts_with("No such file or directory"), "{line}");
 }
 
 fn a_folder_that_may_not_be_written_is_refused() {
@@ -455,14 +529,17 @@ fn a_program_name_that_is_not_utf8_will_do() {
 }
 
 fn main() -> ExitCode {
-    let roles = named![keeps, waits, has_a_child, has_fifty_children, changes_folder];
+    let roles = named![keeps, waits, has_a_child, has_fifty_children, changes_folder, closes_descriptors];
     let tests = named![
         a_full_file_ends_the_profile_and_not_the_program,
         a_file_that_is_full_at_once_leaves_nothing,
         a_file_that_may_hold_nothing_ends_the_profile_and_not_the_program,
         a_reader_of_stderr_that_is_gone_ends_no_program,
         a_full_disk_ends_the_profile_and_not_the_program,
+        a_program_that_closes_every_descriptor_has_its_files_and_we_ours,
+        a_file_that_is_removed_ends_the_profile_and_not_the_program,
         a_folder_that_is_not_there_is_refused,
+        the_file_asked_for_is_named_and_no_temporary_one,
         a_folder_that_may_not_be_written_is_refused,
         a_symbolic_link_is_refused_and_its_target_untouched,
         a_report_that_is_a_symbolic_link_is_not_written_through,

@@ -275,3 +275,20 @@ fn strings_cannot_leave_their_place_in_the_postscript() {
     }
     assert_eq!(page.matches("\nshowpage").count(), 1);
 }
+
+#[test]
+fn the_tool_itself_is_never_profiled() {
+    for (variable, value) in [("HEAPPROF_INTERVAL", "0.01"), ("HEAPPROF", "on"), ("HEAPPROF_INTERVAL", "bad")]
+    {
+        let folder = folder("cli_unprofiled");
+        fs::write(folder.join("app.hp"), SMALL).expect("a new file");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hp2ps"));
+        command.arg("app").current_dir(&folder).stdin(Stdio::null());
+        command.env(variable, value).env("HEAPPROF_OUTPUT", "app");
+        let run = command.output().expect("hp2ps starts");
+        assert!(run.status.success(), "{variable}={value}: {run:?}");
+        assert_eq!(stderr(&run), "", "{variable}={value}");
+        assert_eq!(fs::read(folder.join("app.hp")).expect("still there"), SMALL.as_bytes());
+        assert_eq!(outputs(&folder), ["app.aux", "app.ps"], "{variable}={value}");
+    }
+}
