@@ -30,7 +30,8 @@
 //! ```
 //!
 //! Without the variable the program runs as over its allocator alone: whether blocks are tagged is
-//! decided once, at the first block.
+//! decided once, at the first block. A program that does not install the allocator is not profiled by
+//! the environment, so tools that only read profiles never are.
 //!
 //! # Settings
 //!

@@ -48,8 +48,14 @@ static ALLOCATOR: mod_alloc::ModAlloc = mod_alloc::ModAlloc::new();
 
 /// Starts what the row needs besides its allocator and returns the guard that ends it.
 /// heapprof and jemalloc's profile need nothing: their environment variables start them.
-#[cfg(not(any(feature = "dhat", feature = "tracking-allocator", feature = "hotpath")))]
+#[cfg(not(any(feature = "dhat", feature = "tracking-allocator", feature = "hotpath", feature = "scopes")))]
 pub(crate) fn start() -> impl Sized {}
+
+/// Without heapprof's allocator the environment alone starts nothing.
+#[cfg(feature = "scopes")]
+pub(crate) fn start() -> impl Sized {
+    heapprof::Profiler::builder().start()
+}
 
 #[cfg(feature = "dhat")]
 pub(crate) fn start() -> impl Sized {
