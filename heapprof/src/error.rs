@@ -67,8 +67,16 @@ impl From<Kind> for Error {
     }
 }
 
-/// Characters of a value that an error shows.
-const VALUE_CHARS_MAX: usize = 100;
+/// As much of somebody's text as one line can show: 100 characters.
+#[cfg_attr(any(feature = "disabled", not(target_os = "linux")), allow(dead_code, reason = "as Kind"))]
+pub(crate) fn cut(text: &str) -> String {
+    const CHARS_MAX: usize = 100;
+    let mut cut: String = text.chars().take(CHARS_MAX).collect();
+    if cut.len() < text.len() {
+        cut.push('…');
+    }
+    cut
+}
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -79,13 +87,10 @@ impl fmt::Display for Error {
                 "this process does not tag its blocks: set HEAPPROF=armed, or declare the allocator with .armed()",
             ),
             Kind::Setting { from, value, accepted } => {
-                // One line, and not a page of it.
-                let cut: String = value.chars().take(VALUE_CHARS_MAX).collect();
-                let more = if cut.len() < value.len() { "…" } else { "" };
-                write!(f, "{from}: read `{cut}{more}`, expected {accepted}")
+                write!(f, "{from}: read `{}`, expected {accepted}", cut(value))
             }
             #[cfg(feature = "config")]
-            Kind::UnknownSetting { from } => write!(f, "{from}: no such setting"),
+            Kind::UnknownSetting { from } => write!(f, "{}: no such setting", cut(from)),
             Kind::File { path, cause } => write!(f, "{}: {cause}", path.display()),
             #[cfg(feature = "config")]
             Kind::Config { cause } => write!(f, "heapprof.toml: {cause}"),

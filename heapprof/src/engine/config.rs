@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use crate::error::{Error, Kind};
+use crate::error::{Error, Kind, cut};
 use crate::options::{Breakdown, Clock, Sampler};
 
 use super::mode::{STACKS_DEFAULT, STACKS_RANGE, Switch};
@@ -270,7 +270,7 @@ impl Config {
                 Some(key) => apply(self, key, &value, || name.to_owned())?,
                 None if name == "HEAPPROF" => switch = Some(read_switch(&value, || name.to_owned())?),
                 // Not an error: another version of heapprof may know it.
-                None => os::say(&format!("{name}: no such setting, ignored")),
+                None => os::say(&format!("{}: no such setting, ignored", cut(name))),
             }
         }
         let interval = std::env::var_os("HEAPPROF_INTERVAL").is_some_and(|value| !value.is_empty());
