@@ -29,8 +29,9 @@
 //! $ hp2svg app.hp                     # draws app.svg
 //! ```
 //!
-//! Without the variable the program runs as over its allocator alone: whether blocks are tagged is
-//! decided once, at the first block. A program that does not install the allocator is not profiled by
+//! Without the variable (and without `HEAPPROF=on` and a `heapprof.toml`) the program runs as over its
+//! allocator alone: whether blocks are tagged is decided once, at the first block. A profile started
+//! from outside is the one that runs: [`ProfilerBuilder::start`] then says so. A program that does not install the allocator is not profiled by
 //! the environment, so tools that only read profiles never are.
 //!
 //! # Settings
@@ -67,6 +68,9 @@
 //!   to it. A thread starts at `MAIN`; [`spawn`], [`inherit`] and [`Stack`] carry a stack over.
 //! - **Time** is CPU time. A thread of our own looks at every thread's CPU clock and current stack
 //!   at each tick; no signal is used, so no system call of the program is ever interrupted.
+//!   The report's total is the CPU seconds of all threads.
+//! - **Async code**: a guard that lives over an `.await` stays on its thread's stack while other tasks
+//!   run there, and takes their blocks. Enter centres between two `.await`.
 //! - **Built-in stacks**: `MAIN` (no centre), `OTHER` (stacks beyond the limit), `BEFORE_PROFILE`
 //!   (allocated while armed), `EXIT` (allocated by a thread after its thread-locals are gone).
 //! - **Not counted**: what C code gets from `malloc`, memory mapped directly, thread stacks; the CPU
@@ -75,7 +79,8 @@
 //! # The files
 //!
 //! `app.hp` grows by whole samples, one write each, so it is complete up to the last sample whatever
-//! ends the program. `app.prof` is replaced in one step, at least every second or so while there are
+//! ends the program. (One exception: SIGKILL just while a sample of more than 4 KiB is being copied can
+//! cut that sample; `hp2ps` and `hp2svg` then draw all before it.) `app.prof` is replaced in one step, at least every second or so while there are
 //! samples, and at exit. A profile whose file cannot be written stops with one line on stderr. If a
 //! living process is writing `app.hp`, another one writes `app.PID.hp`. A forked child writes nothing
 //! unless it starts a profile of its own.

@@ -32,6 +32,7 @@ pub enum Sampler {
     #[default]
     Thread,
     /// The program's threads, as they allocate: for programs that must stay single-threaded. Samples
-    /// come no sooner than the next allocation, and every allocation takes the slower path.
+    /// come no sooner than the next allocations (the clock is read every 64 KiB or 256 blocks), and every
+    /// allocation takes the slower path.
     Inline,
 }

@@ -389,26 +389,27 @@ pub(crate) fn try_lock_file(descriptor: c_int) -> bool {
     unsafe { libc::flock(descriptor, libc::LOCK_EX | libc::LOCK_NB) == 0 }
 }
 
-/// Hands all of `bytes` to the kernel in one write.
+/// Hands `bytes` to the kernel in one write. If the kernel takes a part only, it is asked again for the
+/// rest, so that it says why.
 ///
 /// # Errors
-/// The kernel's; a short write counts as a full disk, since regular files know no other reason.
-pub(crate) fn write_whole(descriptor: c_int, bytes: &[u8]) -> std::io::Result<()> {
-    loop {
+/// The kernel's; some of the bytes may have been written then.
+pub(crate) fn write_whole(descriptor: c_int, mut bytes: &[u8]) -> std::io::Result<()> {
+    while !bytes.is_empty() {
         // SAFETY: the buffer is valid for its length.
         let write = || unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) };
-        let written = write_unsignalled(write);
-        if written == bytes.len() as isize {
-            return Ok(());
-        }
-        if written >= 0 {
-            return Err(std::io::Error::from_raw_os_error(libc::ENOSPC));
-        }
-        let cause = std::io::Error::last_os_error();
-        if cause.kind() != std::io::ErrorKind::Interrupted {
-            return Err(cause);
+        match usize::try_from(write_unsignalled(write)) {
+            Ok(0) => return Err(std::io::ErrorKind::WriteZero.into()),
+            Ok(written) => bytes = bytes.get(written..).unwrap_or_default(),
+            Err(_) => {
+                let cause = std::io::Error::last_os_error();
+                if cause.kind() != std::io::ErrorKind::Interrupted {
+                    return Err(cause);
+                }
+            }
         }
     }
+    Ok(())
 }
 
 /// The same open file under a descriptor above those of the three standard streams; closed on exec.

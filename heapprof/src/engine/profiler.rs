@@ -136,9 +136,10 @@ impl Session {
     }
 }
 
-/// The running session.
+/// The running session of this process: a child that no fork hook has told of itself (made by raw
+/// `clone` or `_Fork`) has its parent's state, and none of its own.
 fn session() -> Result<&'static Session, Error> {
-    if STATE.load(Ordering::Acquire) != RUNNING {
+    if STATE.load(Ordering::Acquire) != RUNNING || OWNER.load(Ordering::Relaxed) != os::process_id() {
         return Err(Kind::NotRunning.into());
     }
     latest_session().ok_or_else(|| Kind::NotRunning.into())
