@@ -105,6 +105,28 @@ fn forks_a_profiled_child(_: &[String]) {
     });
 }
 
+/// Makes a child by the system call alone, so that no fork hook tells of it, and allocates there long
+/// enough for many samples; its exit code says whether it was refused one of its own.
+fn clones_raw(_: &[String]) {
+    let kept = cost_centre!("parents" => black_box(vec![1u8; 5_000]));
+    // SAFETY: as `fork`, which this is without libc's part; the parent has one thread.
+    let process = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
+    if process == 0 {
+        let mut held = Vec::new();
+        for _ in 0..20_000 {
+            held.push(cost_centre!("childs" => black_box(vec![1u8; 2_000])));
+        }
+        let refused = heapprof::sample_now().is_err() && heapprof::mark().is_err();
+        // SAFETY: no preconditions.
+        unsafe { libc::_exit(if refused { 5 } else { 6 }) };
+    }
+    let mut status = 0;
+    // SAFETY: the pointer is to a live local.
+    unsafe { libc::waitpid(process as i32, &mut status, 0) };
+    assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 5, "{status}");
+    std::mem::forget(kept);
+}
+
 /// Uses CPU time of this thread.
 fn spin(span: Duration) {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -235,8 +257,20 @@ fn what_is_executed_inherits_no_descriptor_and_the_same_environment() {
     assert_eq!(profiled.files(), ["app.hp", "app.prof"]);
 }
 
+fn a_child_that_no_hook_tells_of_writes_nothing() {
+    for sampler in ["thread", "inline"] {
+        let folder = Folder::new();
+        folder.guest("clones_raw").profiled().env("HEAPPROF_SAMPLER", sampler).run().ended_with(0);
+        let hp = whole_hp(&folder.file("app.hp"));
+        assert_eq!(last_bytes(&hp, "parents"), 5_000);
+        let childs = hp.bands.iter().filter(|band| band.name.windows(6).any(|part| part == b"childs"));
+        assert_eq!(childs.count(), 0, "{sampler}");
+        assert_eq!(folder.files(), ["app.hp", "app.prof"]);
+    }
+}
+
 fn main() -> ExitCode {
-    let roles = named![forks, forks_a_profiled_child, forks_and_ends_first, executes];
+    let roles = named![clones_raw, forks, forks_a_profiled_child, forks_and_ends_first, executes];
     let tests = named![
         children_that_exit_leave_the_parents_profile_alone,
         children_that_exit_without_hooks_leave_the_parents_profile_alone,
@@ -244,6 +278,7 @@ fn main() -> ExitCode {
         a_child_may_start_a_profile_of_its_own,
         a_childs_own_profile_has_its_bytes_and_its_time,
         a_child_that_outlives_its_parent_writes_nothing,
+        a_child_that_no_hook_tells_of_writes_nothing,
         what_is_executed_inherits_no_descriptor_and_the_same_environment,
     ];
     harness::main(roles, tests, 2)
