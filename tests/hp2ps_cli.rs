@@ -277,6 +277,26 @@ fn strings_cannot_leave_their_place_in_the_postscript() {
 }
 
 #[test]
+fn a_stderr_that_takes_nothing_changes_no_exit_code() {
+    let folder = profiles("cli_full_stderr");
+    let with_full_stderr = |args: &[&str]| {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hp2ps"));
+        command.args(args).current_dir(&folder).stdin(Stdio::null()).stderr(full);
+        command.output().expect("hp2ps starts").status.code()
+    };
+    assert_eq!(with_full_stderr(&["nope"]), Some(1));
+    assert_eq!(with_full_stderr(&["-cx", "t"]), Some(0), "a warning that nobody hears");
+}
+
+#[test]
+fn a_name_with_a_line_end_is_named_in_one_line() {
+    let folder = profiles("cli_line_end");
+    let run = hp2ps(&folder, &["no\npe"]);
+    assert_eq!((run.status.code(), stderr(&run).lines().count()), (Some(1), 1), "{}", stderr(&run));
+}
+
+#[test]
 fn the_tool_itself_is_never_profiled() {
     for (variable, value) in [("HEAPPROF_INTERVAL", "0.01"), ("HEAPPROF", "on"), ("HEAPPROF_INTERVAL", "bad")]
     {
