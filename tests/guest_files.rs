@@ -131,6 +131,26 @@ fn profile_of(folder: &Folder, stem: &str, bytes: u64) {
 
 // ---- a file that cannot grow -------------------------------------------------------------------
 
+/// Under a limit of address space that the program bears, the profiler's tables shrink: the largest
+/// stack limit would otherwise map 64 MiB a thread, and leave no profile or no program.
+fn a_limit_of_address_space_is_borne_as_without_a_profile() {
+    for mib in [150, 200, 400] {
+        let limited = |guest: Guest| {
+            before_main(guest, move || {
+                let limit = libc::rlimit { rlim_cur: mib << 20, rlim_max: mib << 20 };
+                // SAFETY: the pointer is to a live local.
+                let failed = unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) };
+                if failed == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+            })
+        };
+        let folder = Folder::new();
+        limited(folder.guest("keeps").arg("1000").arg("100")).run().ended_with(7);
+        let guest = folder.guest("keeps").arg("1000").arg("100").profiled();
+        limited(guest.env("HEAPPROF_STACKS", "1048576")).run().ended_with(7);
+        profile_of(&folder, "app", 1_000);
+    }
+}
+
 /// No file of the guest may exceed `bytes`; `ignore`: nor does the guest die of the attempt.
 fn limit_files(guest: Guest, bytes: u64, ignore: bool) -> Guest {
     before_main(guest, move || {
@@ -531,6 +551,7 @@ fn a_program_name_that_is_not_utf8_will_do() {
 fn main() -> ExitCode {
     let roles = named![keeps, waits, has_a_child, has_fifty_children, changes_folder, closes_descriptors];
     let tests = named![
+        a_limit_of_address_space_is_borne_as_without_a_profile,
         a_full_file_ends_the_profile_and_not_the_program,
         a_file_that_is_full_at_once_leaves_nothing,
         a_file_that_may_hold_nothing_ends_the_profile_and_not_the_program,
