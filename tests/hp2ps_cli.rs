@@ -63,7 +63,7 @@ fn without_a_file_it_is_a_filter() {
     let input = fs::File::open(folder.join("t.hp")).expect("the small profile");
     let run = Command::new(env!("CARGO_BIN_EXE_hp2ps")).arg("-p").current_dir(&folder).stdin(input).output();
     let run = run.expect("hp2ps starts");
-    assert!(run.status.success() && run.stdout.ends_with(b"showpage\n"));
+    assert!(run.status.success() && run.stdout.ends_with(b"%%EOF\n"));
     assert_eq!(outputs(&folder), [""; 0]);
     hp2ps(&folder, &["t"]);
     assert_eq!(fs::read(folder.join("t.ps")).expect("written"), run.stdout);

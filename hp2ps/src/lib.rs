@@ -23,11 +23,14 @@ mod bands;
 mod census;
 mod chart;
 pub mod cli;
+mod dsc;
 pub mod files;
+mod helvetica;
 pub mod layout;
 pub mod metrics;
 mod ps;
 mod shade;
+mod text;
 
 use std::fmt;
 use std::io::{self, Write};
@@ -64,8 +67,9 @@ impl<'a> Drawing<'a> {
     /// # Errors
     /// What `out` reports.
     pub fn write_ps(&self, out: &mut (impl Write + ?Sized), placement: Placement) -> io::Result<()> {
-        let comments = ps::Comments { title: &self.chart.header.job, date: &self.chart.header.date };
-        ps::write(out, &self.page, &self.shades, placement, &comments)
+        let Header { job, date, .. } = &self.chart.header;
+        let sheet = ps::Sheet { page: &self.page, shades: &self.shades, placement, title: job, date };
+        ps::write(out, &sheet)
     }
 
     /// Writes the `.aux` text that [`Previous::parse`] reads.

@@ -1,5 +1,7 @@
 //! How wide texts are.
 
+use crate::helvetica::letter;
+
 /// The rough width of a text that GHC's tool reserves room by, in points. Bytes beyond ASCII count nothing.
 ///
 /// ```
@@ -23,17 +25,6 @@ fn weight(byte: u8) -> u32 {
     }
 }
 
-/// Advance widths of Helvetica for the characters from blank to tilde, in thousandths of the size
-/// (Adobe's font metrics for Helvetica, with the ASCII quotes).
-const HELVETICA: [u16; 95] = [
-    278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, // blank to /
-    556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, // 0 to ?
-    1015, 667, 667, 722, 722, 667, 611, 778, 722, 278, 500, 667, 556, 833, 722, 778, // @ to O
-    667, 778, 722, 667, 611, 722, 667, 944, 667, 667, 611, 278, 278, 278, 469, 556, // P to _
-    333, 556, 556, 500, 556, 556, 278, 556, 556, 222, 222, 500, 222, 833, 556, 556, // ` to o
-    556, 556, 333, 500, 278, 556, 500, 722, 500, 500, 500, 334, 260, 334, 584, // p to ~
-];
-
 /// The width of a text in Helvetica of `size_pt` points, in points. Characters beyond ASCII count as
 /// wide as a digit, those of wide scripts as a whole em.
 ///
@@ -47,9 +38,8 @@ pub fn helvetica_width_pt(text: &str, size_pt: f64) -> f64 {
 
 fn advance(c: char) -> u64 {
     match c {
-        ' '..='~' => HELVETICA[c as usize - ' ' as usize].into(),
         '\u{1100}'.. => 1000,
-        _ => 556,
+        _ => letter(c).map_or(556, |letter| letter.advance.into()),
     }
 }
 

@@ -3,122 +3,124 @@
 
 use std::io::{self, Write};
 
+use crate::dsc;
 use crate::layout::{
     Axis, FRAME_PT, KEY_BOX_PT, KEY_TEXT_X_PT, KeyEntry, KeyPlace, LABEL_FONT_PT, LINE_PT, MARGIN_PT, Page,
     Rect, TICK_PT, TITLE_FONT_PT, Title,
 };
 use crate::shade::{Fill, Shade};
+use crate::text::literal;
 
-/// How the page lies on the paper: turned by a quarter unless it says otherwise.
+/// Where the texts of the title begin, end and are centred.
+pub(crate) const TITLE_LEFT_PT: f64 = 2.0 * MARGIN_PT + 1.0;
+pub(crate) const TITLE_RIGHT_PT: f64 = FRAME_PT.0 - TITLE_LEFT_PT;
+pub(crate) const TITLE_MIDDLE_PT: f64 = (FRAME_PT.0 - 2.0 * MARGIN_PT) / 2.0;
+
+/// How pages lie on the paper: turned by a quarter unless it says otherwise.
+///
+/// Every page sets its place up by itself, so that pages can be drawn alone and in any order. GHC's tool loses the
+/// scale of an encapsulated document on the pages after the first; here all of them have it. A document of several
+/// pages does not call itself encapsulated, as that form has one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Placement {
-    /// Upright; no effect on the first page of an encapsulated one.
+    /// Upright; no effect on an encapsulated page, which is upright anyway.
     pub portrait: bool,
     /// Encapsulated, scaled to a width in points.
     pub eps_width_pt: Option<f64>,
 }
 
+/// Where the frame's corner comes to lie: the lower left one upright, the same one in the upper left when turned.
+const UPRIGHT_PT: (f64, f64) = (72.0, 108.0);
+const TURNED_PT: (f64, f64) = (72.0, 756.0);
+
 impl Placement {
-    fn scale(self) -> Option<f64> {
+    pub(crate) fn scale(self) -> Option<f64> {
         self.eps_width_pt.map(|width_pt| width_pt / FRAME_PT.0)
     }
 
-    fn first(self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    /// Whether the paper must be turned to read the page.
+    pub(crate) fn is_turned(self) -> bool {
+        self.eps_width_pt.is_none() && !self.portrait
+    }
+
+    /// Where a point of the page comes to lie.
+    pub(crate) fn of(self, x: f64, y: f64) -> (f64, f64) {
+        match self.scale() {
+            Some(scale) => (scale * x, scale * y),
+            None if self.portrait => (UPRIGHT_PT.0 + x, UPRIGHT_PT.1 + y),
+            None => (TURNED_PT.0 + y, TURNED_PT.1 - x),
+        }
+    }
+
+    fn write(self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         match self.scale() {
             Some(scale) => writeln!(out, "{scale:.6} {scale:.6} scale"),
-            None => self.later(out),
-        }
-    }
-
-    /// Pages after the first never keep the scale; so it is in GHC's tool.
-    fn later(self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-        if self.portrait {
-            writeln!(out, "72.000000 108.000000 translate")
-        } else {
-            writeln!(out, "-90 rotate\n-756.000000 72.000000 translate")
+            None if self.portrait => writeln!(out, "{:.6} {:.6} translate", UPRIGHT_PT.0, UPRIGHT_PT.1),
+            None => writeln!(out, "-90 rotate\n{:.6} {:.6} translate", -TURNED_PT.1, TURNED_PT.0),
         }
     }
 }
 
-/// Writes a page, with the shades of its bands from the bottom up.
-pub(crate) fn write(
-    out: &mut (impl Write + ?Sized),
-    page: &Page,
-    shades: &[Shade],
-    placement: Placement,
-    comments: &Comments,
-) -> io::Result<()> {
-    comments.write(out, placement)?;
-    placement.first(out)?;
-    for size in [LABEL_FONT_PT, TITLE_FONT_PT] {
-        writeln!(out, "/HE{size} /Helvetica findfont {size} scalefont def")?;
-    }
-    frame_and_title(out, &page.title)?;
-    let new_page = |out: &mut _| next_page(out, page, placement);
-    if page.key_place == KeyPlace::OwnPages {
-        for (at, entries) in page.key.iter().enumerate() {
-            if at > 0 {
-                new_page(out)?;
-            }
-            key(out, entries, page, shades)?;
-        }
-        new_page(out)?;
-    }
-    x_axis(out, &page.x_axis, &page.graph)?;
-    y_axis(out, &page.y_axis, &page.graph)?;
-    if page.key_place == KeyPlace::OnGraph {
-        page.key.iter().try_for_each(|entries| key(out, entries, page, shades))?;
-    }
-    bands(out, page, shades)?;
-    page.marks.iter().try_for_each(|&x| mark(out, x, page.graph.y))?;
-    writeln!(out, "showpage")
-}
-
-/// The comment lines at the head.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Comments<'a> {
+/// What is written.
+pub(crate) struct Sheet<'a> {
+    pub(crate) page: &'a Page,
+    /// Of the bands from the bottom up.
+    pub(crate) shades: &'a [Shade],
+    pub(crate) placement: Placement,
     pub(crate) title: &'a [u8],
     pub(crate) date: &'a [u8],
 }
 
-impl Comments<'_> {
-    fn write(&self, out: &mut (impl Write + ?Sized), placement: Placement) -> io::Result<()> {
-        out.write_all(b"%!PS-Adobe-2.0\n%%Title: ")?;
-        out.write_all(&one_line(self.title))?;
-        write!(out, "\n%%Creator: hp2ps (heapprof {})\n%%CreationDate: ", env!("CARGO_PKG_VERSION"))?;
-        out.write_all(&one_line(self.date))?;
-        if let Some(scale) = placement.scale() {
-            let upper = |side: f64| (side * scale + 0.5) as i64;
-            write!(out, "\n%%BoundingBox: 0 0 {} {}", upper(FRAME_PT.0), upper(FRAME_PT.1))?;
-        }
-        out.write_all(b"\n%%EndComments\n")
+/// Writes a whole document: the pages of the key if it has some, and the page of the graph.
+pub(crate) fn write(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::Result<()> {
+    dsc::header(out, sheet)?;
+    setup(out)?;
+    let Sheet { page, shades, .. } = *sheet;
+    let (key_pages, key_on_graph) = match page.key_place {
+        KeyPlace::OwnPages => (&page.key[..], &[][..]),
+        _ => (&[][..], &page.key[..]),
+    };
+    for (at, entries) in key_pages.iter().enumerate() {
+        begin_page(out, sheet, at + 1)?;
+        key(out, entries, page, shades)?;
+        end_page(out)?;
     }
+    begin_page(out, sheet, key_pages.len() + 1)?;
+    x_axis(out, &page.x_axis, &page.graph)?;
+    y_axis(out, &page.y_axis, &page.graph)?;
+    key_on_graph.iter().try_for_each(|entries| key(out, entries, page, shades))?;
+    bands(out, page, shades)?;
+    page.marks.iter().filter(|x| on_paper(x)).try_for_each(|&x| mark(out, x, page.graph.y))?;
+    end_page(out)?;
+    writeln!(out, "%%Trailer\n%%EOF")
 }
 
-/// A text that stays in its comment line.
-fn one_line(text: &[u8]) -> Vec<u8> {
-    text.iter().map(|&byte| if byte.is_ascii_control() { b' ' } else { byte }).collect()
+fn setup(out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    writeln!(out, "%%BeginProlog\n%%EndProlog\n%%BeginSetup\n%%IncludeResource: font Helvetica")?;
+    for size in [LABEL_FONT_PT, TITLE_FONT_PT] {
+        writeln!(out, "/HE{size} /Helvetica findfont {size} scalefont def")?;
+    }
+    writeln!(out, "%%EndSetup")
 }
 
-/// A string with its parentheses: escaped so that it ends nowhere else and stays on its line.
+/// The state is saved around each page: none depends on another.
+fn begin_page(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>, number: usize) -> io::Result<()> {
+    writeln!(out, "%%Page: {number} {number}")?;
+    if sheet.placement.is_turned() {
+        writeln!(out, "%%ViewingOrientation: 0 -1 1 0")?;
+    }
+    writeln!(out, "%%BeginPageSetup\nsave")?;
+    sheet.placement.write(out)?;
+    writeln!(out, "%%EndPageSetup")?;
+    frame_and_title(out, &sheet.page.title)
+}
+
+fn end_page(out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    writeln!(out, "showpage\n%%PageTrailer\nrestore")
+}
+
 fn string(out: &mut (impl Write + ?Sized), text: &[u8]) -> io::Result<()> {
-    let mut escaped = Vec::with_capacity(text.len() + 2);
-    escaped.push(b'(');
-    for &byte in text {
-        match byte {
-            b'\\' | b'(' | b')' => escaped.extend([b'\\', byte]),
-            _ if byte.is_ascii_control() => write!(escaped, "\\{byte:03o}")?,
-            _ => escaped.push(byte),
-        }
-    }
-    escaped.push(b')');
-    out.write_all(&escaped)
-}
-
-fn next_page(out: &mut (impl Write + ?Sized), page: &Page, placement: Placement) -> io::Result<()> {
-    writeln!(out, "showpage")?;
-    placement.later(out)?;
-    frame_and_title(out, &page.title)
+    out.write_all(&literal(text))
 }
 
 fn frame_and_title(out: &mut (impl Write + ?Sized), title: &Title) -> io::Result<()> {
@@ -137,8 +139,7 @@ fn frame_and_title(out: &mut (impl Write + ?Sized), title: &Title) -> io::Result
 }
 
 fn title_texts(out: &mut (impl Write + ?Sized), title: &Title) -> io::Result<()> {
-    const PADDING_PT: f64 = 6.0;
-    let (left, right) = (MARGIN_PT + PADDING_PT, FRAME_PT.0 - MARGIN_PT - PADDING_PT);
+    let (left, right) = (TITLE_LEFT_PT, TITLE_RIGHT_PT);
     let lower = FRAME_PT.1 - title.height + 1.0;
     let upper = if title.big { FRAME_PT.1 - title.height / 2.0 + 1.0 } else { lower };
     write!(out, "HE12 setfont\n{left:.6} {upper:.6} moveto\n")?;
@@ -149,9 +150,11 @@ fn title_texts(out: &mut (impl Write + ?Sized), title: &Title) -> io::Result<()>
         string(out, &title.area)?;
         writeln!(out, "\nshow")?;
     } else {
-        let centre = (FRAME_PT.0 - 2.0 * MARGIN_PT) / 2.0;
         string(out, &title.area)?;
-        writeln!(out, "\ndup stringwidth pop\n2 div\n{centre:.6}\nexch sub\n{lower:.6} moveto\nshow")?;
+        writeln!(
+            out,
+            "\ndup stringwidth pop\n2 div\n{TITLE_MIDDLE_PT:.6}\nexch sub\n{lower:.6} moveto\nshow"
+        )?;
     }
     writeln!(out, "HE12 setfont")?;
     string(out, &title.date)?;
@@ -279,6 +282,11 @@ fn push_fixed(out: &mut Vec<u8>, value: f64) {
         rest /= 10;
     }
     out.extend_from_slice(&digits[at..]);
+}
+
+/// Whether a mark can be seen on any paper. Coordinates far beyond are not numbers to every interpreter.
+pub(crate) fn on_paper(x: &f64) -> bool {
+    x.abs() < 1e9
 }
 
 /// A white triangle that hangs below the axis.

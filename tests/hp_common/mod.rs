@@ -148,8 +148,40 @@ pub(crate) fn filter(tool: &Path, args: &[String], text: &[u8]) -> Output {
     child.wait_with_output().expect("the tool ends")
 }
 
-/// PostScript without the comment that names the program.
-pub(crate) fn without_creator(postscript: &[u8]) -> Vec<u8> {
+/// The statements of a document as GHC's tool orders them: without comments, without the `save` and `restore`
+/// that only ours has around each page, and with the fonts first, which GHC's tool defines on the first page.
+pub(crate) fn statements(postscript: &[u8]) -> Vec<u8> {
     let lines = postscript.split_inclusive(|&byte| byte == b'\n');
-    lines.filter(|line| !line.starts_with(b"%%Creator:")).collect::<Vec<_>>().concat()
+    let own = |line: &&[u8]| !line.starts_with(b"%") && !matches!(*line, b"save\n" | b"restore\n");
+    let (fonts, others): (Vec<_>, Vec<_>) = lines.filter(own).partition(|line| line.starts_with(b"/HE1"));
+    assert_eq!(fonts.len(), 2, "{}", String::from_utf8_lossy(postscript));
+    [fonts, others].concat().concat()
+}
+
+/// The statements of GHC's tool, with the scale of an encapsulated document on every page: it loses the scale after
+/// the first.
+pub(crate) fn ghc_statements(postscript: &[u8]) -> Vec<u8> {
+    const LATER: [&str; 2] =
+        ["72.000000 108.000000 translate\n", "-90 rotate\n-756.000000 72.000000 translate\n"];
+    let text = statements(postscript);
+    let scale = text.split_inclusive(|&byte| byte == b'\n').nth(2).expect("two fonts and the place");
+    if !scale.ends_with(b" scale\n") {
+        return text;
+    }
+    let mut pages = Vec::new();
+    for (at, page) in split_after(&text, b"\nshowpage\n").into_iter().enumerate() {
+        let place = LATER.iter().find(|place| at > 0 && page.starts_with(place.as_bytes()));
+        if place.is_some() {
+            pages.extend_from_slice(scale);
+        }
+        pages.extend_from_slice(&page[place.map_or(0, |place| place.len())..]);
+    }
+    pages
+}
+
+/// The pieces of a text, each but the last with `end` at its end.
+pub(crate) fn split_after<'a>(text: &'a [u8], end: &[u8]) -> Vec<&'a [u8]> {
+    let ends = (end.len()..=text.len()).filter(|&at| text[..at].ends_with(end));
+    let bounds: Vec<usize> = std::iter::once(0).chain(ends).chain([text.len()]).collect();
+    bounds.windows(2).map(|bounds| &text[bounds[0]..bounds[1]]).collect()
 }
