@@ -59,11 +59,13 @@ fn head(text: &str, most: usize) -> &str {
     &text[..end.unwrap_or_default()]
 }
 
-/// The boxes around all that is drawn. That of an encapsulated page in whole points is the frame's, as GHC's tool
-/// has it, half a line too small.
+/// The boxes around all that is drawn. An encapsulated page has its frame alone, as it is clipped to it; in whole
+/// points that is half a line too small, as GHC's tool has it.
 fn boxes(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::Result<()> {
-    let Extent { left, lower, right, upper } = Extent::of(sheet.page).placed(sheet.placement);
-    match sheet.placement.scale() {
+    let scale = sheet.placement.scale();
+    let extent = if scale.is_some() { Extent::of_frame() } else { Extent::of(sheet.page) };
+    let Extent { left, lower, right, upper } = extent.placed(sheet.placement);
+    match scale {
         Some(scale) => {
             let rounded = |side: f64| (side * scale + 0.5) as i64;
             writeln!(out, "%%BoundingBox: 0 0 {} {}", rounded(FRAME_PT.0), rounded(FRAME_PT.1))?;
@@ -86,17 +88,16 @@ struct Extent {
 }
 
 impl Extent {
-    /// Of all pages: exactly the frame, unless something reaches beyond it. A text counts with its advance
-    /// width, and a little more, as letters may lean over it.
-    fn of(page: &Page) -> Extent {
+    fn of_frame() -> Extent {
         const HALF_LINE: f64 = LINE_PT / 2.0;
         let (width, height) = FRAME_PT;
-        let mut extent = Extent {
-            left: -HALF_LINE,
-            lower: -HALF_LINE,
-            right: width + HALF_LINE,
-            upper: height + HALF_LINE,
-        };
+        Extent { left: -HALF_LINE, lower: -HALF_LINE, right: width + HALF_LINE, upper: height + HALF_LINE }
+    }
+
+    /// Of all pages: the frame and what reaches beyond it. A text counts with its advance width, and a little more,
+    /// as letters may lean over it.
+    fn of(page: &Page) -> Extent {
+        let mut extent = Extent::of_frame();
         extent.cover_title(page);
         extent.cover_axes(page);
         extent.cover_key(page);

@@ -54,11 +54,22 @@ impl Placement {
 
     fn write(self, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
         match self.scale() {
-            Some(scale) => writeln!(out, "{scale:.6} {scale:.6} scale"),
+            Some(scale) => {
+                writeln!(out, "{scale:.6} {scale:.6} scale")?;
+                clip_to_frame(out)
+            }
             None if self.portrait => writeln!(out, "{:.6} {:.6} translate", UPRIGHT_PT.0, UPRIGHT_PT.1),
             None => writeln!(out, "-90 rotate\n{:.6} {:.6} translate", -TURNED_PT.1, TURNED_PT.0),
         }
     }
+}
+
+/// An encapsulated page must not draw outside its box, as marks and long names would.
+fn clip_to_frame(out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    const CORNER: f64 = -LINE_PT / 2.0;
+    const SIDES: (f64, f64) = (FRAME_PT.0 + LINE_PT, FRAME_PT.1 + LINE_PT);
+    write!(out, "newpath {CORNER:.6} {CORNER:.6} moveto {:.6} 0 rlineto ", SIDES.0)?;
+    writeln!(out, "0 {:.6} rlineto -{:.6} 0 rlineto closepath clip newpath", SIDES.1, SIDES.0)
 }
 
 /// What is written.

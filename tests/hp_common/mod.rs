@@ -148,12 +148,19 @@ pub(crate) fn filter(tool: &Path, args: &[String], text: &[u8]) -> Output {
     child.wait_with_output().expect("the tool ends")
 }
 
-/// The statements of a document as GHC's tool orders them: without comments, without the `save` and `restore`
-/// that only ours has around each page, and with the fonts first, which GHC's tool defines on the first page.
+/// The statements of a document that GHC's tool has too: without comments, without the `save` and `restore` around
+/// each page and the clipping of an encapsulated one, and with the fonts first, which GHC's tool defines on the
+/// first page.
 pub(crate) fn statements(postscript: &[u8]) -> Vec<u8> {
     let lines = postscript.split_inclusive(|&byte| byte == b'\n');
-    let own = |line: &&[u8]| !line.starts_with(b"%") && !matches!(*line, b"save\n" | b"restore\n");
-    let (fonts, others): (Vec<_>, Vec<_>) = lines.filter(own).partition(|line| line.starts_with(b"/HE1"));
+    let extra = |line: &[u8]| {
+        line.starts_with(b"%")
+            || line == b"save\n"
+            || line == b"restore\n"
+            || line.ends_with(b" clip newpath\n")
+    };
+    let common = lines.filter(|line| !extra(line));
+    let (fonts, others): (Vec<_>, Vec<_>) = common.partition(|line| line.starts_with(b"/HE1"));
     assert_eq!(fonts.len(), 2, "{}", String::from_utf8_lossy(postscript));
     [fonts, others].concat().concat()
 }
