@@ -79,7 +79,6 @@ fn help_and_version_leave_with_0_and_wrong_options_with_2() {
     for option in [
         "-x",
         "-px",
-        "-l",
         "--nothing",
         "-m-3",
         "-mx",
@@ -121,6 +120,7 @@ fn option_groups_mean_what_they_mean_to_ghc() {
         (&["-pc"], &["--previous", "--colour"]),
         (&["-pp"], &["-p"]),
         (&["-m", "-t"], &["--bands=0", "--trace=0"]),
+        (&["-l"], &["-m0"]),
         (&["-m", "-t"], &["--bands", "0", "--trace", "0"]),
         (&["-m21"], &["--bands=21"]),
         (&["-i"], &["--by-name=+"]),
@@ -152,15 +152,10 @@ fn a_failed_run_says_why_in_one_line_and_leaves_the_old_output() {
     fs::write(folder.join("bad.ps"), "old").expect("a new file");
     for (bad, line, expected) in [
         ("empty-file", 1, "read the end of the file, expected JOB"),
-        ("float-value", 6, "read `100.5`, expected a whole number after the name"),
         ("header-only", 5, "read the end of the file, expected at least one complete sample"),
-        ("int-sample-time", 5, "read `0`, expected a time with a decimal point"),
         ("keyword-name", 6, "read MARK, expected END_SAMPLE before it"),
         ("mark-in-sample", 6, "read MARK, expected END_SAMPLE before it"),
-        ("name-with-space", 6, "read `name`, expected a whole number after the name"),
-        ("negative-value", 6, "read `-100`, expected a whole number after the name"),
-        ("no-job", 7, "read the end of the file, expected JOB"),
-        ("out-of-order", 8, "read BEGIN_SAMPLE 1.000000, expected 2.000000 or more, as times never decrease"),
+        ("negative-value", 6, "read `-100`, expected a number of 0 or more after the name"),
         (
             "unterminated-string",
             1,
@@ -264,7 +259,8 @@ fn strings_cannot_leave_their_place_in_the_postscript() {
     let page = fs::read_to_string(folder.join("t.ps")).expect("ASCII");
     for line in [
         "%%Title: a) showpage (\\ %%EOF",
-        "(a\\) showpage \\(\\\\\\012%%EOF) show",
+        // GHC's literal has a backslash before the line end, which PostScript drops with it.
+        "(a\\) showpage \\(%%EOF) show",
         "(\\(d\\\\)",
         "(s\\))",
         "(b\\()",

@@ -1,31 +1,32 @@
 //! Which bands are drawn, and in which order. Every list runs from the bottom of the chart to its top.
 
 use std::cmp::{Ordering, Reverse};
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, HashSet};
 
 use crate::census::{Census, Total};
+use crate::names::Names;
 
-/// The bands that stay after trace elements are removed, smallest area first.
+/// The trace elements, and the bands that stay without them, smallest area first.
 ///
 /// The rows of an unfinished last sample count toward the areas as in GHC's tool, so that a page it
 /// draws stays the same. It refuses to draw when a band that stays has such a row; then they are left out.
-pub(crate) fn above_trace(census: &Census, threshold_percent: f64) -> Vec<usize> {
+pub(crate) fn apart_from_trace(census: &Census, threshold_percent: f64) -> (Vec<usize>, Vec<usize>) {
     let mut with_unfinished = census.totals.clone();
     for &(band, value) in &census.unfinished {
         with_unfinished[band].add(value);
     }
-    let order = initial_order(&census.names.all);
-    let kept = remove_trace(order.clone(), &with_unfinished, threshold_percent);
+    let order = initial_order(&census.names);
+    let (trace, kept) = split_trace(order.clone(), &with_unfinished, threshold_percent);
     if !census.unfinished.iter().any(|(band, _)| kept.contains(band)) {
-        return kept;
+        return (trace, kept);
     }
     let complete = order.into_iter().filter(|&band| census.totals[band].rows > 0).collect();
-    remove_trace(complete, &census.totals, threshold_percent)
+    split_trace(complete, &census.totals, threshold_percent)
 }
 
-/// Sorts by area and drops bands from the bottom while together they hold less than the threshold. If all
-/// areas are zero every band is dropped.
-fn remove_trace(order: Vec<usize>, totals: &[Total], threshold_percent: f64) -> Vec<usize> {
+/// Sorts by area and splits off bands from the bottom while together they hold less than the threshold. If all
+/// areas are zero every band is a trace element.
+fn split_trace(order: Vec<usize>, totals: &[Total], threshold_percent: f64) -> (Vec<usize>, Vec<usize>) {
     let mut order = sort_by_key(order, |band| totals[band].area);
     let grand: f64 = order.iter().map(|&band| totals[band].area as f64).sum();
     let mut percent = 0.0;
@@ -33,13 +34,13 @@ fn remove_trace(order: Vec<usize>, totals: &[Total], threshold_percent: f64) -> 
         percent += (100.0 * totals[band].area as f64) / grand;
         percent >= threshold_percent
     });
-    order.drain(..first_kept.unwrap_or(order.len()));
-    order
+    let kept = order.split_off(first_kept.unwrap_or(order.len()));
+    (order, kept)
 }
 
 /// The order in which GHC's tool first lists names: by hash chain, and newest first within a chain. It
 /// decides ties in the sorts that follow.
-fn initial_order(names: &[Box<[u8]>]) -> Vec<usize> {
+fn initial_order(names: &Names) -> Vec<usize> {
     let mut order: Vec<usize> = (0..names.len()).collect();
     order.sort_by_cached_key(|&band| (hash_chain(&names[band]), Reverse(band)));
     order
@@ -58,14 +59,28 @@ pub(crate) fn sort_by_key<K: PartialOrd>(order: Vec<usize>, key: impl Fn(usize) 
     selection_order(&keys).into_iter().map(|at| order[at]).collect()
 }
 
-/// Splits off the bands that share the band OTHER: all but the topmost `limit - 1` if there are more than
-/// `limit`, which 0 means any number. Returns (pooled, drawn by themselves).
-pub(crate) fn limit(mut order: Vec<usize>, limit: usize) -> (Vec<usize>, Vec<usize>) {
-    if limit == 0 || order.len() <= limit {
-        return (Vec::new(), order);
+/// How many bands are drawn, and which.
+pub(crate) struct Limit<'a> {
+    /// The most bands, OTHER among them; 0 for any number.
+    pub(crate) most: usize,
+    /// All bands, smallest area first, if the largest stay by themselves; else the topmost do.
+    pub(crate) by_area: Option<&'a [usize]>,
+}
+
+impl Limit<'_> {
+    /// Splits `order` into the bands that share OTHER, among them those of `folded` anyway, and those drawn by
+    /// themselves. Returns (pooled, drawn).
+    pub(crate) fn split(&self, order: Vec<usize>, folded: Vec<usize>) -> (Vec<usize>, Vec<usize>) {
+        let bands = order.len() + usize::from(!folded.is_empty());
+        if self.most == 0 || bands <= self.most {
+            return (folded, order);
+        }
+        let pooled_count = order.len() - (self.most - 1);
+        let smallest = &self.by_area.unwrap_or(&order)[..pooled_count];
+        let pool: HashSet<usize> = smallest.iter().copied().collect();
+        let (pooled, drawn) = order.into_iter().partition::<Vec<_>, _>(|band| pool.contains(band));
+        (folded.into_iter().chain(pooled).collect(), drawn)
     }
-    let drawn = order.split_off(order.len() - limit + 1);
-    (order, drawn)
 }
 
 /// The permutation that a selection sort makes of `keys`: in each step the first of the least remaining keys
@@ -167,11 +182,31 @@ mod tests {
 
     #[test]
     fn limit_leaves_exactly_so_many_bands() {
-        for (bands, most) in [(0, 3), (3, 3), (4, 3), (9, 1), (5, 20), (7, 0)] {
-            let (pooled, drawn) = limit((0..bands).collect(), most);
-            let expected = if most == 0 { bands } else { bands.min(most) };
+        for (bands, folded, most) in [
+            (0, 0, 3),
+            (3, 0, 3),
+            (4, 0, 3),
+            (9, 0, 1),
+            (5, 0, 20),
+            (7, 0, 0),
+            (3, 2, 3),
+            (2, 2, 3),
+            (4, 1, 1),
+            (0, 4, 2),
+        ] {
+            let folded: Vec<usize> = (100..100 + folded).collect();
+            let limit = Limit { most, by_area: None };
+            let (pooled, drawn) = limit.split((0..bands).collect(), folded.clone());
+            let all = bands + usize::from(!folded.is_empty());
+            let expected = if most == 0 { all } else { all.min(most) };
             assert_eq!(drawn.len() + usize::from(!pooled.is_empty()), expected);
-            assert!(pooled.iter().chain(&drawn).copied().eq(0..bands));
+            assert!(pooled.iter().chain(&drawn).copied().eq(folded.into_iter().chain(0..bands)));
         }
+    }
+
+    #[test]
+    fn a_limit_by_area_keeps_the_largest_in_their_order() {
+        let limit = Limit { most: 3, by_area: Some(&[7, 5, 1, 3]) };
+        assert_eq!(limit.split(vec![3, 5, 1, 7], Vec::new()), (vec![5, 7], vec![3, 1]));
     }
 }

@@ -2,13 +2,11 @@
 
 use std::io::{Read, Seek};
 
-use heapprof::hp::Cut;
-
 use crate::auxfile::Previous;
 use crate::census::{Census, Header, c_integer};
 use crate::{Error, bands};
 
-/// The name of the band that stands for those beyond the limit.
+/// The name of the band that stands for those beyond the limit, and for trace elements that are folded.
 const OTHER: &[u8] = b"OTHER";
 
 /// How names order bands.
@@ -27,6 +25,10 @@ pub struct BandOptions {
     pub limit: usize,
     /// Trace elements, which together have less than this share of the area, are dropped; in percent, from 0 to 5.
     pub trace_percent: f64,
+    /// Put trace elements into OTHER instead, so that the height is the whole.
+    pub fold_trace: bool,
+    /// Keep the largest bands by themselves whatever the order, rather than the topmost.
+    pub limit_by_area: bool,
     /// Order by standard deviation, the roughest on top.
     pub by_deviation: bool,
     /// Order by name, after `by_deviation`.
@@ -35,7 +37,14 @@ pub struct BandOptions {
 
 impl Default for BandOptions {
     fn default() -> Self {
-        BandOptions { limit: 20, trace_percent: 1.0, by_deviation: false, by_name: None }
+        BandOptions {
+            limit: 20,
+            trace_percent: 1.0,
+            fold_trace: false,
+            limit_by_area: false,
+            by_deviation: false,
+            by_name: None,
+        }
     }
 }
 
@@ -56,8 +65,8 @@ pub struct Chart {
     pub y_range: f64,
     /// The area under the top line, in value unit times sample unit.
     pub area: i64,
-    /// Where the profile was cut off, if it was.
-    pub cut: Option<Cut>,
+    /// What was made good while reading, one line each, without the file's name.
+    pub warnings: Vec<String>,
 }
 
 /// One band of a chart.
@@ -93,7 +102,8 @@ impl Chart {
         previous: &Previous,
     ) -> Result<Chart, Error> {
         let mut census = Census::take(input)?;
-        let mut order = bands::above_trace(&census, options.trace_percent);
+        let (trace, by_area) = bands::apart_from_trace(&census, options.trace_percent);
+        let mut order = by_area.clone();
         if options.by_deviation {
             let deviations = deviations(&mut census, input)?;
             order = bands::sort_by_key(order, |band| deviations[band]);
@@ -102,16 +112,19 @@ impl Chart {
             order = sort_by_name(order, &census, by_name);
         }
         if !previous.order.is_empty() {
-            let place = |band: usize| previous.order.get(&*census.names.all[band]).unwrap_or(&0.0);
+            let place = |band: usize| previous.order.get(&census.names[band]).unwrap_or(&0.0);
             order = bands::sort_by_key(order, place);
         }
-        let (pooled, drawn) = bands::limit(order, options.limit);
+        let trace = if options.fold_trace { trace } else { Vec::new() };
+        let limit = bands::Limit { most: options.limit, by_area: options.limit_by_area.then_some(&by_area) };
+        let (pooled, drawn) = limit.split(order, trace);
         let (bands, heights) = series(&mut census, input, &pooled, &drawn)?;
         Ok(Chart::new(census, bands, &heights, previous))
     }
 
     fn new(census: Census, bands: Vec<Band>, heights: &[f64], previous: &Previous) -> Chart {
-        let Census { header, times_s, marks_s, cut, .. } = census;
+        let warnings = census.warnings().collect();
+        let Census { header, times_s, marks_s, .. } = census;
         let width = times_s.last().zip(times_s.first()).map_or(0.0, |(last, first)| last - first);
         let height = heights.iter().copied().fold(0.0, f64::max);
         Chart {
@@ -122,7 +135,7 @@ impl Chart {
             times_s,
             marks_s,
             bands,
-            cut,
+            warnings,
         }
     }
 }
@@ -144,7 +157,7 @@ fn area(times_s: &[f64], heights: &[f64]) -> i64 {
 }
 
 fn sort_by_name(order: Vec<usize>, census: &Census, by_name: NameOrder) -> Vec<usize> {
-    let name = |band: usize| &census.names.all[band];
+    let name = |band: usize| &census.names[band];
     match by_name {
         NameOrder::GreatestOnTop => bands::sort_by_key(order, name),
         NameOrder::SmallestOnTop => bands::sort_by_key(order, |band| std::cmp::Reverse(name(band))),
@@ -172,7 +185,7 @@ fn series(
     drawn: &[usize],
 ) -> Result<(Vec<Band>, Vec<f64>), Error> {
     let samples = census.times_s.len();
-    let mut slots = vec![None; census.names.all.len()];
+    let mut slots = vec![None; census.names.len()];
     let mut bands: Vec<Band> = Vec::with_capacity(drawn.len() + 1);
     if !pooled.is_empty() {
         let points = (0..samples).map(|sample| (sample, 0.0)).collect();
@@ -181,7 +194,7 @@ fn series(
     }
     for &band in drawn {
         slots[band] = Some((bands.len(), false));
-        bands.push(Band { name: census.names.all[band].to_vec(), points: Vec::new() });
+        bands.push(Band { name: census.names[band].to_vec(), points: Vec::new() });
     }
     let mut heights = vec![0.0; samples];
     census.each_row(input, |sample, band, value| {

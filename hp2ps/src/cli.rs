@@ -1,52 +1,18 @@
-//! The command line: GHC's flags with long names beside them. The only file here that names clap.
+//! The command line: GHC's flags with long names beside them.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::io;
+use std::process::ExitCode;
 
-use clap::{Args, Parser, ValueEnum};
+use clap::Parser;
 
-use crate::layout::{KeyPlace, PageOptions, TitleSize};
+pub use crate::args::{ByName, ChartArgs, Generated, PsArgs};
+use crate::files::say;
+use crate::layout::{KeyPlace, PageOptions, Style, TitleSize};
 use crate::{BandOptions, NameOrder, Placement};
 
-/// What every chart command takes.
-#[derive(Args, Clone, Debug)]
-pub struct ChartArgs {
-    /// Draw at most N bands, the rest as OTHER; 0 draws all of them
-    #[arg(short = 'm', long = "bands", value_name = "N", default_value_t = 20)]
-    pub bands: usize,
-    /// Drop trace elements, which together have less than PERCENT of the area; 0 to 5
-    #[arg(short, long, value_name = "PERCENT", default_value = "1", value_parser = trace_percent)]
-    pub trace: f64,
-    /// Order bands by standard deviation, the roughest on top
-    #[arg(short = 'd', long = "by-deviation")]
-    pub by_deviation: bool,
-    /// Order bands by name: + the greatest on top, - the smallest
-    #[arg(short = 'i', long = "by-name", value_name = "+|-", num_args = 0..=1, require_equals = true,
-          default_missing_value = "+")]
-    pub by_name: Option<ByName>,
-    /// Leave marks out
-    #[arg(short = 'y', long = "no-marks")]
-    pub no_marks: bool,
-    /// Use the big title box
-    #[arg(short, long = "big-title")]
-    pub big_title: bool,
-    /// Use the small title box
-    #[arg(short, long = "small-title")]
-    pub small_title: bool,
-    /// Profile to draw, `.hp` may be left out; without one read standard input, write standard output
-    pub file: Option<PathBuf>,
-}
-
-/// The values of `--by-name`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ByName {
-    /// The greatest name on top.
-    #[value(name = "+")]
-    GreatestOnTop,
-    /// The smallest name on top.
-    #[value(name = "-")]
-    SmallestOnTop,
-}
+/// The length of names in the key with `--modern`.
+const MODERN_NAME_CHARS: u16 = 32;
 
 impl ChartArgs {
     /// The choice and order of bands they ask for.
@@ -59,11 +25,10 @@ impl ChartArgs {
                 ByName::GreatestOnTop => NameOrder::GreatestOnTop,
                 ByName::SmallestOnTop => NameOrder::SmallestOnTop,
             }),
+            ..BandOptions::default()
         }
     }
-}
 
-impl ChartArgs {
     /// The layout they ask for, with the key on the graph.
     pub fn page_options(&self) -> PageOptions {
         let title = match (self.big_title, self.small_title) {
@@ -75,38 +40,16 @@ impl ChartArgs {
     }
 }
 
-/// The arguments of the `hp2ps` command.
-#[derive(Clone, Debug, Parser)]
-#[command(
-    name = "hp2ps",
-    version,
-    about = "Draw an .hp heap profile as a PostScript chart",
-    long_about = "Draw an .hp heap profile as a PostScript chart: R.hp becomes R.ps and R.aux in the current folder.",
-    args_override_self = true,
-    after_help = "Short flags are those of GHC's hp2ps, values attached: -m10, -e4in, -t0.5, -i-. -m0 also leaves the key out."
-)]
-pub struct PsArgs {
-    #[command(flatten)]
-    #[expect(missing_docs, reason = "a doc comment here would replace the help text")]
-    pub chart: ChartArgs,
-    /// Draw in colour
-    #[arg(short, long, visible_alias = "color")]
-    pub colour: bool,
-    /// Write encapsulated PostScript of this width: points, or with in, mm or pt; above 144 pt
-    #[arg(short, long, value_name = "WIDTH", value_parser = eps_width_pt)]
-    pub eps: Option<f64>,
-    /// Place the page upright
-    #[arg(short = 'g', long)]
-    pub portrait: bool,
-    /// Put the key on pages of its own; implied by more than 20 bands
-    #[arg(short = 'M', long = "multi-page")]
-    pub multi_page: bool,
-    /// Take ranges, order and shades from the .aux file of the run before
-    #[arg(short, long)]
-    pub previous: bool,
-}
-
 impl PsArgs {
+    /// The choice and order of bands they ask for.
+    pub fn band_options(&self) -> BandOptions {
+        BandOptions {
+            fold_trace: self.fold_trace || self.modern,
+            limit_by_area: self.limit_by_area || self.modern,
+            ..self.chart.band_options()
+        }
+    }
+
     /// The layout they ask for: more than 20 bands put the key on pages of its own, no limit removes it.
     pub fn page_options(&self) -> PageOptions {
         let key = match self.chart.bands {
@@ -115,7 +58,15 @@ impl PsArgs {
             0 => KeyPlace::Nowhere,
             _ => KeyPlace::OnGraph,
         };
-        PageOptions { key, ..self.chart.page_options() }
+        let style = |readable| if readable || self.modern { Style::Readable } else { Style::Ghc };
+        let names = self.names.or(self.modern.then_some(MODERN_NAME_CHARS));
+        PageOptions {
+            key,
+            text: style(self.text),
+            axes: style(self.axes),
+            name_chars: names.map(usize::from),
+            ..self.chart.page_options()
+        }
     }
 
     /// The place on paper they ask for.
@@ -124,20 +75,38 @@ impl PsArgs {
     }
 }
 
-fn trace_percent(text: &str) -> Result<f64, String> {
-    let percent = text.parse().ok().filter(|percent| (0.0..=5.0).contains(percent));
-    percent.ok_or_else(|| format!("read `{text}`, expected a number from 0 to 5"))
+impl Generated {
+    /// The text, as the build made it.
+    pub fn text(self) -> &'static [u8] {
+        match self {
+            Generated::Man => include_bytes!(concat!(env!("OUT_DIR"), "/hp2ps.1")),
+            Generated::Bash => include_bytes!(concat!(env!("OUT_DIR"), "/hp2ps.bash")),
+            Generated::Zsh => include_bytes!(concat!(env!("OUT_DIR"), "/_hp2ps")),
+            Generated::Fish => include_bytes!(concat!(env!("OUT_DIR"), "/hp2ps.fish")),
+        }
+    }
 }
 
-fn eps_width_pt(text: &str) -> Result<f64, String> {
-    const UNITS: [(&str, f64); 4] = [("in", 72.0), ("mm", 2.834646), ("pt", 1.0), ("", 1.0)];
-    let in_unit = |&(unit, points): &(&str, f64)| {
-        let width: f64 = text.strip_suffix(unit)?.parse().ok()?;
-        Some(width * points)
-    };
-    let width_pt = UNITS.iter().find_map(in_unit);
-    let allowed = width_pt.filter(|&width_pt| width_pt > 144.0 && width_pt < 1e6);
-    allowed.ok_or_else(|| format!("read `{text}`, expected a width above 144 pt such as 4in, 120mm or 300"))
+/// The arguments of this process, or the code to leave with: 2 for a wrong option, 0 for help and version if they
+/// could be printed. Trailing letters without effect are pointed out on stderr.
+///
+/// # Errors
+/// The exit code, everything having been said.
+pub fn arguments_or_exit<T: Parser>(program: &str) -> Result<T, ExitCode> {
+    let arguments = long_arguments(std::env::args_os());
+    match T::try_parse_from(arguments.long) {
+        Ok(parsed) => {
+            arguments.ignored.iter().for_each(|ignored| say(program, &format!("warning: {ignored}")));
+            Ok(parsed)
+        }
+        Err(message) => Err(match message.print() {
+            Err(error) if !message.use_stderr() && error.kind() != io::ErrorKind::BrokenPipe => {
+                say(program, &format!("stdout: {error}"));
+                ExitCode::FAILURE
+            }
+            _ => ExitCode::from(u8::try_from(message.exit_code()).unwrap_or(2)),
+        }),
+    }
 }
 
 /// Arguments for clap, and what was passed over in them.
@@ -191,6 +160,8 @@ impl Arguments {
             'c' => ("--colour".into(), false),
             'd' => ("--by-deviation".into(), false),
             'g' => ("--portrait".into(), false),
+            // Of the tool's older manual: all bands, no key.
+            'l' => ("--bands=0".into(), false),
             'M' => ("--multi-page".into(), false),
             's' => ("--small-title".into(), false),
             'y' => ("--no-marks".into(), false),

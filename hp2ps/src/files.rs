@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Cursor, Read, Seek, Write};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::{error, fmt};
 
+use crate::input::Input;
 use crate::{BandOptions, Chart, Error, Previous};
 
 /// Where a chart comes from and goes to.
@@ -98,20 +99,11 @@ impl Route {
         written.map_err(|(file, error)| FileError { file, error: Error::Io(error) })
     }
 
-    /// Opens the input for several passes. What cannot be rewound, such as a pipe, is read into memory.
     fn open(&self) -> io::Result<Input> {
-        let mut text = Vec::new();
         match self {
-            Route::Filter => io::stdin().lock().read_to_end(&mut text)?,
-            Route::Files { profile, .. } => {
-                let mut file = File::open(profile)?;
-                if file.metadata()?.is_file() {
-                    return Ok(Input::File(file));
-                }
-                file.read_to_end(&mut text)?
-            }
-        };
-        Ok(Input::Memory(Cursor::new(text)))
+            Route::Filter => Input::stdin(),
+            Route::Files { profile, .. } => Input::open(profile),
+        }
     }
 }
 
@@ -158,8 +150,14 @@ fn with_suffix(mut root: OsString, extension: &str) -> PathBuf {
     root.into()
 }
 
-/// Writes `path` by way of a temporary file in the same folder.
+/// Writes `path`, or what it links to, by way of a temporary file in the same folder. What is no regular file, such as
+/// a device or a pipe, is written into.
 fn replace(path: &Path, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
+        let mut out = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
+        return text(&mut out).and_then(|()| out.flush());
+    }
     let mut hidden = OsString::from(".");
     hidden.push(path.file_name().unwrap_or_default());
     hidden.push(format!(".{}.tmp", std::process::id()));
@@ -175,33 +173,6 @@ fn replace(path: &Path, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> 
         let _ = fs::remove_file(&temporary);
     }
     written
-}
-
-/// A profile that can be read again from its start.
-#[derive(Debug)]
-enum Input {
-    /// A regular file; the profile reader buffers.
-    File(File),
-    /// Anything else, read whole.
-    Memory(Cursor<Vec<u8>>),
-}
-
-impl Read for Input {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        match self {
-            Input::File(file) => file.read(into),
-            Input::Memory(text) => text.read(into),
-        }
-    }
-}
-
-impl Seek for Input {
-    fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
-        match self {
-            Input::File(file) => file.seek(to),
-            Input::Memory(text) => text.seek(to),
-        }
-    }
 }
 
 /// Says one line on stderr. Control characters, as a file's name may hold them, are shown as `?`, and a

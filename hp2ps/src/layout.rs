@@ -1,7 +1,7 @@
 //! The page: where everything stands, in points. The origin is the lower left corner of the frame, y grows upward.
 
 use crate::chart::Chart;
-use crate::metrics::{helvetica_width_pt, rough_width_pt, shorten};
+use crate::metrics::{helvetica_width_pt, rough_width_pt, shorten, shorten_to_chars};
 
 /// The frame around everything.
 pub const FRAME_PT: (f64, f64) = (648.0, 432.0);
@@ -61,22 +61,26 @@ pub enum KeyPlace {
     Nowhere,
 }
 
-/// How texts are measured and values labelled.
+/// Whose rules a part of the page follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Style {
     /// As GHC's tool does, to the last digit.
     #[default]
     Ghc,
-    /// For reading: real widths, a key that leaves the graph most of the page, ticks at round values with as many
-    /// digits as they need.
+    /// For reading. Texts: real widths, any script, a key that leaves the graph most of the page. Axes: ticks at round
+    /// values with as many digits as they need, all in one unit.
     Readable,
 }
 
 /// How the page is laid out.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PageOptions {
-    /// How texts are measured and values labelled.
-    pub style: Style,
+    /// How texts are measured and drawn.
+    pub text: Style,
+    /// Where ticks stand and what they say.
+    pub axes: Style,
+    /// The most characters of a name in the key; the middle of a longer one is left out.
+    pub name_chars: Option<usize>,
     /// The height of the title box.
     pub title: TitleSize,
     /// Where the key goes.
@@ -88,6 +92,10 @@ pub struct PageOptions {
 /// Everything on the page.
 #[derive(Clone, Debug)]
 pub struct Page {
+    /// How texts are measured and drawn.
+    pub text: Style,
+    /// Where labels of ticks stand: on their base line, or with their middle at the tick.
+    pub axes: Style,
     /// The box at the top.
     pub title: Title,
     /// The graph's rectangle.
@@ -194,20 +202,26 @@ impl Band {
 }
 
 impl Page {
+    /// Whether the key leaves the graph less than a third of the width it could have.
+    pub fn is_squeezed(&self) -> bool {
+        self.key_place == KeyPlace::OnGraph && self.graph.width < room_pt() / 3.0
+    }
+
     /// Lays a chart out.
     pub fn new(chart: &Chart, options: &PageOptions) -> Page {
         let title = Title::new(chart, options.title);
-        let labels: Vec<Vec<u8>> =
-            chart.bands.iter().map(|band| options.style.key_label(&band.name)).collect();
+        let labels: Vec<Vec<u8>> = chart.bands.iter().map(|band| options.key_label(&band.name)).collect();
         let graph = graph(&labels, options, title.height);
         let scales = Scales::new(chart, graph);
         let marks_s = if options.no_marks { &[][..] } else { &chart.marks_s };
-        let (x_axis, y_axis) = match options.style {
+        let (x_axis, y_axis) = match options.axes {
             Style::Ghc => (x_axis(chart, &scales), y_axis(chart, &scales)),
             Style::Readable => (readable::x_axis(chart, &scales), readable::y_axis(chart, &scales)),
         };
         let bands = chart.bands.iter().zip(labels);
         Page {
+            text: options.text,
+            axes: options.axes,
             x_axis,
             y_axis,
             key: key(chart.bands.len(), graph.height, options.key),
@@ -222,19 +236,21 @@ impl Page {
     }
 }
 
-impl Style {
-    fn width_pt(self, text: &[u8]) -> f64 {
-        match self {
+impl PageOptions {
+    fn width_pt(&self, text: &[u8]) -> f64 {
+        match self.text {
             Style::Ghc => rough_width_pt(text),
             Style::Readable => helvetica_width_pt(&String::from_utf8_lossy(text), LABEL_FONT_PT),
         }
     }
 
-    fn key_label(self, name: &[u8]) -> Vec<u8> {
-        match self {
-            Style::Ghc => name.to_vec(),
+    fn key_label(&self, name: &[u8]) -> Vec<u8> {
+        let shortened = self.name_chars.map(|most| shorten_to_chars(name, most));
+        match self.text {
+            Style::Ghc => shortened.unwrap_or_else(|| name.to_vec()),
             Style::Readable => {
-                shorten(&String::from_utf8_lossy(name), KEY_TEXT_MOST_PT, LABEL_FONT_PT).into_bytes()
+                let text = String::from_utf8_lossy(shortened.as_deref().unwrap_or(name));
+                shorten(&text, KEY_TEXT_MOST_PT, LABEL_FONT_PT).into_bytes()
             }
         }
     }
@@ -296,15 +312,19 @@ impl Title {
     }
 }
 
+/// The width of a graph without a key beside it.
+fn room_pt() -> f64 {
+    FRAME_PT.0 - 2.0 * MARGIN_PT - GRAPH_PT.0
+}
+
 fn graph(labels: &[Vec<u8>], options: &PageOptions, title_height: f64) -> Rect {
     let (x, y) = GRAPH_PT;
-    let widest = labels.iter().map(|label| options.style.width_pt(label)).fold(0.0, f64::max);
-    let room = FRAME_PT.0 - 2.0 * MARGIN_PT - x;
+    let widest = labels.iter().map(|label| options.width_pt(label)).fold(0.0, f64::max);
     let key_width = widest + LEGEND_GAP_PT + KEY_BOX_PT;
     Rect {
         x,
         y,
-        width: if options.key == KeyPlace::OnGraph { room - key_width } else { room },
+        width: if options.key == KeyPlace::OnGraph { room_pt() - key_width } else { room_pt() },
         height: FRAME_PT.1 - title_height - 2.0 * MARGIN_PT - y,
     }
 }

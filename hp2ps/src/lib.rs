@@ -18,6 +18,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod args;
 mod auxfile;
 mod bands;
 mod census;
@@ -26,8 +27,10 @@ pub mod cli;
 mod dsc;
 pub mod files;
 mod helvetica;
+mod input;
 pub mod layout;
 pub mod metrics;
+mod names;
 mod ps;
 mod shade;
 mod text;
@@ -36,7 +39,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 pub use auxfile::Previous;
-pub use census::Header;
+pub use census::{Census, Header, Total};
 pub use chart::{Band, BandOptions, Chart, NameOrder};
 pub use ps::Placement;
 pub use shade::{Fill, Shade};
@@ -60,6 +63,19 @@ impl<'a> Drawing<'a> {
             shades: shade::assign(names, colour, &previous.shades),
             chart,
         }
+    }
+
+    /// What the page does not show well: texts that GHC's page does not show either, and a graph that its key leaves
+    /// no room. A line for each.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = match self.page.text {
+            layout::Style::Ghc => text::losses(&self.page),
+            layout::Style::Readable => Vec::new(),
+        };
+        if self.page.is_squeezed() {
+            warnings.push("long names leave the graph little width; --names=32 or --modern shortens them".into());
+        }
+        warnings
     }
 
     /// Writes the PostScript text, in many small pieces.

@@ -3,33 +3,37 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-use hp2ps::cli::{PsArgs, long_arguments};
+use hp2ps::cli::{PsArgs, arguments_or_exit};
 use hp2ps::files::{FileError, Route, say};
 use hp2ps::{Drawing, Previous};
 
+const PROGRAM: &str = "hp2ps";
+
 fn main() -> ExitCode {
-    let arguments = long_arguments(std::env::args_os());
-    // Prints usage and leaves with 2 on a wrong option, with 0 on --help and --version.
-    let args = PsArgs::parse_from(arguments.long);
-    arguments.ignored.iter().for_each(|ignored| say("hp2ps", &format!("warning: {ignored}")));
+    let args = match arguments_or_exit::<PsArgs>(PROGRAM) {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
     match run(&args) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            say("hp2ps", &error.to_string());
+            say(PROGRAM, &error.to_string());
             ExitCode::FAILURE
         }
     }
 }
 
 fn run(args: &PsArgs) -> Result<(), FileError> {
+    if let Some(generated) = args.generate {
+        return Route::Filter.write("", |out| out.write_all(generated.text()));
+    }
     let route = Route::new(args.chart.file.as_deref());
     let previous = if args.previous { route.read_previous()? } else { Previous::default() };
-    let chart = route.read_chart(&args.chart.band_options(), &previous)?;
-    if let Some(cut) = chart.cut {
-        say("hp2ps", &format!("warning: {}, {cut}", route.input_name()));
-    }
+    let chart = route.read_chart(&args.band_options(), &previous)?;
     let drawing = Drawing::new(&chart, &args.page_options(), args.colour, &previous);
+    for warning in chart.warnings.iter().chain(&drawing.warnings()) {
+        say(PROGRAM, &format!("warning: {}, {warning}", route.input_name()));
+    }
     route.write("ps", |out| drawing.write_ps(out, args.placement()))?;
     match route {
         Route::Filter => Ok(()),

@@ -66,3 +66,32 @@ pub fn shorten(text: &str, room_pt: f64, size_pt: f64) -> String {
     let tail = kept(&mut text.chars().rev());
     format!("{}{OMITTED}{}", &text[..head], &text[text.len() - tail..])
 }
+
+/// The text, its middle replaced by `...` if it has more than `most` characters, those three counted. Bytes that
+/// are not UTF-8 count one each and stay as they are.
+///
+/// ```
+/// assert_eq!(hp2ps::metrics::shorten_to_chars(b"an_unusually_long_name", 11), b"an_u...name");
+/// assert_eq!(hp2ps::metrics::shorten_to_chars(b"short", 11), b"short");
+/// ```
+pub fn shorten_to_chars(text: &[u8], most: usize) -> Vec<u8> {
+    const OMITTED: &[u8] = b"...";
+    let ends: Vec<usize> = text
+        .utf8_chunks()
+        .flat_map(|chunk| {
+            let valid = chunk.valid().chars().map(char::len_utf8);
+            valid.chain(chunk.invalid().iter().map(|_| 1))
+        })
+        .scan(0, |end, bytes| {
+            *end += bytes;
+            Some(*end)
+        })
+        .collect();
+    if ends.len() <= most {
+        return text.to_vec();
+    }
+    let kept = most.saturating_sub(OMITTED.len());
+    let (head, tail) = (kept.div_ceil(2), kept / 2);
+    let end = |chars: usize| chars.checked_sub(1).map_or(0, |last| ends[last]);
+    [&text[..end(head)], OMITTED, &text[end(ends.len() - tail)..]].concat()
+}

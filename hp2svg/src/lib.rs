@@ -25,6 +25,6 @@ use hp2ps::layout::{Page, PageOptions, Style};
 /// # Errors
 /// What `out` reports.
 pub fn write_svg(out: &mut (impl Write + ?Sized), chart: &Chart, options: PageOptions) -> io::Result<()> {
-    let page = Page::new(chart, &PageOptions { style: Style::Readable, ..options });
+    let page = Page::new(chart, &PageOptions { text: Style::Readable, axes: Style::Readable, ..options });
     svg::write(out, &page, chart)
 }

@@ -26,8 +26,8 @@ fn main() -> ExitCode {
 fn run(args: &SvgArgs) -> Result<(), FileError> {
     let route = Route::new(args.chart.file.as_deref());
     let chart = route.read_chart(&args.chart.band_options(), &Previous::default())?;
-    if let Some(cut) = chart.cut {
-        say("hp2svg", &format!("warning: {}, {cut}", route.input_name()));
+    for warning in &chart.warnings {
+        say("hp2svg", &format!("warning: {}, {warning}", route.input_name()));
     }
     let options = args.chart.page_options();
     route.write("svg", |out| hp2svg::write_svg(out, &chart, options))

@@ -6,7 +6,7 @@
 //! DATE "Mon Nov 30 16:28 2026"
 //! SAMPLE_UNIT "seconds"
 //! VALUE_UNIT "bytes"
-//! BEGIN_SAMPLE 0.000000        times need a dot and never decrease
+//! BEGIN_SAMPLE 0.000000        times have a dot and never decrease
 //! (12)parse/main<TAB>1024      a name without white space, then a whole number without sign
 //! END_SAMPLE 0.000000
 //! MARK 0.250000                between samples only
@@ -21,8 +21,12 @@
 //! A name outside a sample counts in the next one; a name twice in one sample adds up. Header items may come
 //! anywhere, the last one wins. The grammar is that of `hp2ps` in GHC 9.0.2, which is unchanged in GHC of 2024.
 //!
-//! One thing is read that GHC's tool refuses: a file cut anywhere, as a killed program leaves it.
-//! Its complete samples are kept and [`Event::Cut`] tells where the rest was dropped.
+//! Some things are read that GHC's tool refuses:
+//! - a file cut anywhere, as a killed program leaves it: its complete samples are kept, and
+//!   [`Event::Cut`] tells where the rest was dropped;
+//! - times without a dot, values with one, missing header items, and times that decrease ([`Lack`] tells of these two);
+//! - a line whose first word is not followed by a number: a name with blanks in it, and the number after
+//!   the last tab of the line or, if it has no tab, after its last blank.
 //!
 //! # Example: write a profile, read it back
 //! ```
@@ -51,7 +55,7 @@ mod writer;
 
 pub use name::{MAX_NAME_BYTES, escape_label, stack_name, unescape_label};
 pub use profile::{Band, Profile, read};
-pub use reader::{Cut, Error, Event, Field, READER_NAME_BYTES, Reader};
+pub use reader::{Cut, Error, Event, Field, Lack, READER_NAME_BYTES, Reader, Value};
 pub use writer::{MAX_TIME_S, Writer, push_header, push_mark, push_sample};
 
 /// The seven words of the format. No band can have one of them as its name;

@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::io::Read;
 
-use super::{Cut, Error, Event, Field, Header, Reader};
+use super::{Cut, Error, Event, Field, Header, Reader, Value};
 
 /// A profile as [`read`] gives it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
     /// Its four header strings; bytes that are not UTF-8 are replaced.
     pub header: Header,
-    /// The time of each sample in seconds.
+    /// The time of each sample in seconds, in the order of the file.
     pub times_s: Vec<f64>,
     /// The bands in the order of their first row.
     pub bands: Vec<Band>,
@@ -61,7 +61,8 @@ impl Band {
 /// Reads a whole profile.
 ///
 /// # Errors
-/// As [`Reader::next_event`]: the line, what was read there and what was expected.
+/// As [`Reader::next_event`]: the line, what was read there and what was expected; and a value
+/// with a decimal point.
 ///
 /// ```
 /// let error = heapprof::hp::read(&b"JOB 12"[..]).unwrap_err();
@@ -83,7 +84,10 @@ pub fn read(source: impl Read) -> Result<Profile, Error> {
                     by_name.insert(name.to_vec(), profile.bands.len() - 1);
                     profile.bands.len() - 1
                 });
-                profile.bands[at].add(profile.times_s.len(), value);
+                match value {
+                    Value::Whole(value) => profile.bands[at].add(profile.times_s.len(), value),
+                    Value::Decimal(value) => return Err(reader.not_whole(value)),
+                }
             }
             Event::EndSample(time_s) => profile.times_s.push(time_s),
             Event::Mark(time_s) => profile.marks_s.push(time_s),

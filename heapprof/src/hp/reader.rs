@@ -14,6 +14,9 @@ const NUMBER_BYTES: usize = 32;
 /// Bytes asked of the source at once; also the size of the buffer unless one item needs more.
 const CHUNK_BYTES: usize = 64 * 1024;
 
+/// The longest line that may be a row whose name has blanks; what is longer is no name but a file without lines.
+const LINE_BYTES: usize = 1 << 20;
+
 /// One of the four header items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Field {
@@ -28,8 +31,8 @@ pub enum Field {
 }
 
 impl Field {
-    /// In the order in which a missing one is reported.
-    const ALL: [(Field, &str); 4] = [
+    /// Each with its word, in the order in which a missing one is reported.
+    pub const ALL: [(Field, &'static str); 4] = [
         (Field::Job, "JOB"),
         (Field::Date, "DATE"),
         (Field::ValueUnit, "VALUE_UNIT"),
@@ -46,12 +49,11 @@ pub enum Event<'a> {
     /// `BEGIN_SAMPLE` with its time in seconds.
     BeginSample(f64),
     /// A name and its value in the sample that the next [`EndSample`](Event::EndSample) ends.
-    /// At most 32 digits, so a `u128` always holds it.
     Row {
         /// The name as written.
         name: &'a [u8],
         /// The value, in the profile's value unit.
-        value: u128,
+        value: Value,
     },
     /// A complete sample, with the time its `BEGIN_SAMPLE` gave (0 if there was none).
     EndSample(f64),
@@ -60,6 +62,43 @@ pub enum Event<'a> {
     /// The file ends in the middle; rows since the last [`EndSample`](Event::EndSample) belong to no sample.
     /// The last event if it comes at all.
     Cut(Cut),
+}
+
+/// The value of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value {
+    /// As GHC and heapprof write it. At most 32 digits, so a `u128` always holds it.
+    Whole(u128),
+    /// With a decimal point, which GHC's tool refuses; 0 or more.
+    Decimal(f64),
+}
+
+impl Value {
+    /// The value as the double that GHC's tool makes of its digits.
+    #[inline]
+    pub fn as_f64(self) -> f64 {
+        /// Out of the way: this conversion takes a call, and next to no value needs it.
+        #[cold]
+        #[inline(never)]
+        fn beyond_64_bits(value: u128) -> f64 {
+            value as f64
+        }
+        match self {
+            Value::Whole(value) => {
+                u64::try_from(value).map_or_else(|_| beyond_64_bits(value), |value| value as f64)
+            }
+            Value::Decimal(value) => value,
+        }
+    }
+}
+
+/// What a profile lacks that GHC's tool demands, and that the reader does without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lack {
+    /// The first line whose BEGIN_SAMPLE has a time before the one before it.
+    pub unordered_line: Option<u64>,
+    /// By `Field as usize`, whether the header item is missing; known at the end of the file.
+    pub missing: [bool; 4],
 }
 
 /// Where a profile was cut off.
@@ -168,8 +207,10 @@ struct State {
     begun: bool,
     /// The time of the unfinished sample; 0 until its BEGIN_SAMPLE.
     time_s: f64,
-    /// The last BEGIN_SAMPLE time; the next may not be less.
+    /// The last BEGIN_SAMPLE time; the next should not be less.
     last_s: f64,
+    /// The first line on which it was.
+    unordered_line: Option<u64>,
     /// Which header items were seen, by `Field as usize`.
     seen: [bool; 4],
     /// Whether the end of the file was reported.
@@ -180,7 +221,7 @@ struct State {
 enum Item {
     Header(Field),
     Begin(f64),
-    Row { name_bytes: usize, value: u128 },
+    Row { name_bytes: usize, value: Value },
     End(f64),
     Mark(f64),
     Cut(Cut),
@@ -188,7 +229,7 @@ enum Item {
 
 enum Operand {
     Whole(u128),
-    Time(f64),
+    Decimal(f64),
     Text,
     Word,
     /// The file ends before the operand, or so that a time may lack its dot.
@@ -217,12 +258,16 @@ impl<R: Read> Reader<R> {
         self.item_line
     }
 
+    /// What the items read so far lack.
+    pub fn lack(&self) -> Lack {
+        Lack { unordered_line: self.state.unordered_line, missing: self.state.seen.map(|seen| !seen) }
+    }
+
     /// The next event, or `None` at the end.
     ///
     /// # Errors
-    /// The first item that is not of the format, a time less than the one before, a mark inside a
-    /// sample; at the end a missing header item or a profile without one complete sample; and
-    /// what the source reports. After an error the reader is of no more use.
+    /// The first item that is not of the format, a mark inside a sample, at the end a profile without one
+    /// complete sample, and what the source reports. After an error the reader is of no more use.
     pub fn next_event(&mut self) -> Result<Option<Event<'_>>, Error> {
         self.item = self.at;
         self.skip_space()?;
@@ -232,7 +277,7 @@ impl<R: Read> Reader<R> {
         // Not by way of an `Item`: moving one takes longer than reading the row.
         if let Some((name_bytes, value)) = self.plain_row() {
             let name = &self.buffer[self.item..self.item + name_bytes];
-            return Ok(Some(Event::Row { name, value: value.into() }));
+            return Ok(Some(Event::Row { name, value: Value::Whole(value.into()) }));
         }
         let Some(item) = self.next_item()? else {
             return Ok(None);
@@ -252,9 +297,40 @@ impl<R: Read> Reader<R> {
     fn next_item(&mut self) -> Result<Option<Item>, Error> {
         match self.buffer.get(self.at) {
             None => self.end(),
-            Some(b'"') => Err(self.unexpected("a name or one of the words of the format")),
+            Some(b'"') => match self.row_with_blanks()? {
+                Some(row) => Ok(Some(row)),
+                None => Err(self.unexpected("a name or one of the words of the format")),
+            },
             Some(_) => self.word_and_operand().map(Some),
         }
+    }
+
+    /// Takes the next item if it is a row of `name`, written as GHC and heapprof write one: on a new line, a tab
+    /// after the name, fewer than 20 digits; returns its value. Otherwise takes nothing, and
+    /// [`next_event`](Reader::next_event) tells what comes.
+    ///
+    /// This is for speed: most of a profile are rows whose names can be guessed from the sample before, and comparing
+    /// a guess costs a fraction of finding a name's end and looking the name up.
+    ///
+    /// ```
+    /// let mut reader = heapprof::hp::Reader::new(&b"BEGIN_SAMPLE 1.0\na\t7\nb\t8\n"[..]);
+    /// reader.next_event()?;
+    /// assert_eq!((reader.row_named(b"b"), reader.row_named(b"a")), (None, Some(7)));
+    /// # Ok::<(), heapprof::hp::Error>(())
+    /// ```
+    #[inline]
+    pub fn row_named(&mut self, name: &[u8]) -> Option<u64> {
+        let (text, number) = self.buffer.get(self.at..)?.split_at_checked(name.len() + 2)?;
+        if text[0] != b'\n' || text[name.len() + 1] != b'\t' || !same(&text[1..=name.len()], name) {
+            return None;
+        }
+        let (value, digits) = plain_number(number)?;
+        self.item = self.at + 1;
+        self.at_line += 1;
+        self.item_line = self.at_line;
+        self.at += text.len() + digits;
+        self.state.open_line.get_or_insert(self.item_line);
+        Some(value)
     }
 
     /// The common case in one go: a row that lies whole in the buffer, one blank or tab after its name, few
@@ -262,17 +338,15 @@ impl<R: Read> Reader<R> {
     /// nothing is taken.
     #[inline]
     fn plain_row(&mut self) -> Option<(usize, u64)> {
-        const MOST_DIGITS: usize = 19;
         let rest = &self.buffer[self.item..];
         let rest = &rest[..rest.len().min(READER_NAME_BYTES)];
         let name_bytes = space_at(rest)?;
-        let (name, number) = (&rest[..name_bytes], &rest[name_bytes + 1..]);
-        let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let apart = matches!(rest[name_bytes], b'\t' | b' ') && is_space(*number.get(digits)?);
-        if !apart || name.starts_with(b"\"") || is_keyword(name) || !(1..=MOST_DIGITS).contains(&digits) {
+        let name = &rest[..name_bytes];
+        let apart = matches!(rest[name_bytes], b'\t' | b' ');
+        let (value, digits) = plain_number(&rest[name_bytes + 1..])?;
+        if !apart || name.starts_with(b"\"") || is_keyword(name) {
             return None;
         }
-        let value = number[..digits].iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0'));
         self.at += name_bytes + 1 + digits;
         self.state.open_line.get_or_insert(self.item_line);
         Some((name_bytes, value))
@@ -307,12 +381,9 @@ impl<R: Read> Reader<R> {
         let Some(time_s) = self.time()? else {
             return Ok(self.cut());
         };
-        if time_s < self.state.last_s && self.at_end() {
-            return Ok(self.cut());
-        }
-        if time_s < self.state.last_s {
-            let expected = format!("{:.6} or more, as times never decrease", self.state.last_s);
-            return Err(self.syntax(format!("BEGIN_SAMPLE {time_s:.6}"), expected));
+        // At the end of the file the time may be cut off as well.
+        if time_s < self.state.last_s && !self.at_end() {
+            self.state.unordered_line.get_or_insert(self.item_line);
         }
         self.state.open_line.get_or_insert(self.item_line);
         self.state.begun = true;
@@ -344,23 +415,70 @@ impl<R: Read> Reader<R> {
     }
 
     fn row(&mut self, name_bytes: usize) -> Result<Item, Error> {
-        match self.operand()? {
-            Operand::Whole(value) => {
-                self.state.open_line.get_or_insert(self.item_line);
-                Ok(Item::Row { name_bytes, value })
+        let value = match self.operand()? {
+            Operand::Whole(value) => Value::Whole(value),
+            Operand::Decimal(value) => Value::Decimal(value),
+            Operand::CutOff => return Ok(self.cut()),
+            // Its name may be longer than the first word.
+            Operand::Word | Operand::Text => {
+                return match self.row_with_blanks()? {
+                    Some(row) => Ok(row),
+                    None => Err(self.unexpected("a number of 0 or more after the name")),
+                };
             }
-            Operand::CutOff => Ok(self.cut()),
-            _ => Err(self.unexpected("a whole number after the name")),
+        };
+        self.state.open_line.get_or_insert(self.item_line);
+        Ok(Item::Row { name_bytes, value })
+    }
+
+    /// The current item as a whole line: a name with blanks in it, and the number after the last tab or, without
+    /// any tab, after the last blank. GHC's tool refuses all such lines, so what it accepts keeps its meaning.
+    /// `None` if the line is no such row.
+    fn row_with_blanks(&mut self) -> Result<Option<Item>, Error> {
+        let Some(line_bytes) = self.line_bytes()? else {
+            return Ok(None);
+        };
+        let line = self.buffer[self.item..self.item + line_bytes].trim_ascii_end();
+        let ends_the_file = self.drained && self.item + line_bytes == self.buffer.len();
+        let tab = line.iter().rposition(|&byte| byte == b'\t');
+        let parts = tab.or_else(|| line.iter().rposition(|&byte| is_space(byte)));
+        let (name, number) = parts.map_or((line, &b""[..]), |at| (&line[..at], &line[at + 1..]));
+        let name_bytes = name.trim_ascii_end().len();
+        let Some(value) = value_of(number.trim_ascii_start()) else {
+            return Ok(ends_the_file.then(|| self.cut()));
+        };
+        self.at = self.item + line_bytes;
+        self.at_line = self.item_line;
+        self.state.open_line.get_or_insert(self.item_line);
+        Ok(Some(Item::Row { name_bytes, value }))
+    }
+
+    /// The length of the line that begins with the current item, without its end; `None` if it is too long for a row.
+    fn line_bytes(&mut self) -> Result<Option<usize>, Error> {
+        let mut searched = 0;
+        loop {
+            let line = &self.buffer[self.item..];
+            if let Some(end) = line[searched..].iter().position(|&byte| byte == b'\n') {
+                return Ok(Some(searched + end));
+            }
+            searched = line.len();
+            if searched > LINE_BYTES {
+                return Ok(None);
+            }
+            if !self.fill()? {
+                return Ok(Some(searched));
+            }
         }
     }
 
     /// A time, or `None` if the file ends before it is certain.
     fn time(&mut self) -> Result<Option<f64>, Error> {
         match self.operand()? {
-            Operand::Time(time_s) => Ok(Some(time_s)),
+            Operand::Decimal(time_s) => Ok(Some(time_s)),
             Operand::CutOff => Ok(None),
             Operand::Whole(_) if self.at_end() => Ok(None),
-            _ => Err(self.unexpected("a time with a decimal point")),
+            Operand::Whole(time_s) => Ok(Some(time_s as f64)),
+            _ => Err(self.unexpected("a time of 0 or more")),
         }
     }
 
@@ -369,15 +487,11 @@ impl<R: Read> Reader<R> {
         if !self.state.ended && self.state.open_line.is_some() {
             return Ok(Some(self.cut()));
         }
-        for (field, keyword) in Field::ALL {
-            if !self.state.seen[field as usize] {
-                return Err(self.unexpected(keyword));
-            }
+        if self.state.samples > 0 {
+            return Ok(None);
         }
-        if self.state.samples == 0 {
-            return Err(self.unexpected("at least one complete sample"));
-        }
-        Ok(None)
+        let missing = Field::ALL.iter().find(|&&(field, _)| !self.state.seen[field as usize]);
+        Err(self.unexpected(missing.map_or("at least one complete sample", |(_, keyword)| keyword)))
     }
 
     fn cut(&mut self) -> Item {
@@ -431,7 +545,7 @@ impl<R: Read> Reader<R> {
             .count();
         let time_s = text.parse().unwrap_or_default();
         self.at += text.len() + ignored;
-        Ok(Operand::Time(time_s))
+        Ok(Operand::Decimal(time_s))
     }
 
     /// Takes a string into `text`: doubled quotes made single, the rest after a NUL dropped as GHC's reader does.
@@ -513,6 +627,11 @@ impl<R: Read> Reader<R> {
         self.syntax(read, expected.into())
     }
 
+    /// The error for one who takes whole values only, about the row just read.
+    pub(super) fn not_whole(&self, read: f64) -> Error {
+        self.syntax(format!("`{read}`"), "a whole number after the name".into())
+    }
+
     #[cold]
     fn syntax(&self, read: String, expected: String) -> Error {
         Error { line: self.token.1, cause: Cause::Syntax { read, expected } }
@@ -582,6 +701,63 @@ fn space_at(bytes: &[u8]) -> Option<usize> {
         passed += 8;
     }
     bytes[passed..].iter().position(|&byte| is_space(byte)).map(|at| passed + at)
+}
+
+/// The number at the start of `bytes` if it is whole, has fewer than 20 digits and white space after it; with the
+/// count of its digits.
+#[inline]
+fn plain_number(bytes: &[u8]) -> Option<(u64, usize)> {
+    const MOST_DIGITS: usize = 19;
+    const ZEROS: u64 = u64::from_ne_bytes([b'0'; 8]);
+    const TOPS: u64 = u64::from_ne_bytes([0x80; 8]);
+    if let Some(chunk) = bytes.first_chunk() {
+        // Up to seven digits at once: without a loop whose length the processor would have to guess.
+        let word = u64::from_le_bytes(*chunk) ^ ZEROS;
+        // Top bit set in each byte that is no digit now, that is above 9.
+        let others = (word.wrapping_add(u64::from_ne_bytes([0x76; 8])) | word) & TOPS;
+        let digits = others.trailing_zeros() as usize / 8;
+        if (1..8).contains(&digits) && is_space(chunk[digits]) {
+            // The first digit is the lowest byte: shifted so that the last one is the highest.
+            return Some((eight_digits(word << (64 - 8 * digits)), digits));
+        }
+    }
+    let digits = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let plain = (1..=MOST_DIGITS).contains(&digits) && is_space(*bytes.get(digits)?);
+    plain.then(|| {
+        (bytes[..digits].iter().fold(0, |value, digit| value * 10 + u64::from(digit - b'0')), digits)
+    })
+}
+
+/// The number whose eight digits, the first in the lowest byte, are the bytes of `digits`: pairs, then fours, then
+/// all, each step one multiplication.
+fn eight_digits(digits: u64) -> u64 {
+    let pairs = (digits.wrapping_mul(10 * 256 + 1) >> 8) & 0x00ff_00ff_00ff_00ff;
+    let fours = (pairs.wrapping_mul(100 * 65_536 + 1) >> 16) & 0x0000_ffff_0000_ffff;
+    fours.wrapping_mul(10_000 * (1 << 32) + 1) >> 32
+}
+
+/// Whether two texts of one length are equal: in place, where a call would take longer than the comparison.
+#[inline]
+fn same(a: &[u8], b: &[u8]) -> bool {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let word = |chunk: &[u8; 8]| u64::from_ne_bytes(*chunk);
+    a.iter().zip(b).all(|(a, b)| word(a) == word(b)) && a_rest.iter().zip(b_rest).all(|(a, b)| a == b)
+}
+
+/// The value that a whole text is.
+fn value_of(text: &[u8]) -> Option<Value> {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    if digits == 0 || text.len() > NUMBER_BYTES {
+        return None;
+    }
+    if digits == text.len() {
+        return Some(Value::Whole(whole(text)));
+    }
+    let fraction = text[digits..].strip_prefix(b".")?;
+    let decimal = fraction.iter().all(u8::is_ascii_digit);
+    decimal.then(|| {
+        Value::Decimal(str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or_default())
+    })
 }
 
 /// The value of at most 32 digits.
