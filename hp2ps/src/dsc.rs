@@ -3,7 +3,6 @@
 
 use std::io::{self, Write};
 
-use crate::helvetica;
 use crate::layout::{
     FRAME_PT, KEY_TEXT_X_PT, KeyPlace, LABEL_FONT_PT, LINE_PT, MARGIN_PT, Page, TICK_PT, TITLE_FONT_PT,
 };
@@ -22,8 +21,11 @@ pub(crate) fn header(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::
     writeln!(out, "%%Creator: hp2ps (heapprof {})", env!("CARGO_PKG_VERSION"))?;
     text_comment(out, "%%CreationDate: ", sheet.date)?;
     boxes(out, sheet)?;
-    let orientation = if sheet.placement.is_turned() { "Landscape" } else { "Portrait" };
     writeln!(out, "%%DocumentData: Clean8Bit\n%%DocumentNeededResources: font Helvetica")?;
+    if let Some(typecase) = &sheet.typecase {
+        typecase.comments(out)?;
+    }
+    let orientation = if sheet.placement.is_turned() { "Landscape" } else { "Portrait" };
     writeln!(out, "%%Orientation: {orientation}\n%%Pages: {pages}\n%%PageOrder: Ascend\n%%EndComments")
 }
 
@@ -63,7 +65,7 @@ fn head(text: &str, most: usize) -> &str {
 /// points that is half a line too small, as GHC's tool has it.
 fn boxes(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::Result<()> {
     let scale = sheet.placement.scale();
-    let extent = if scale.is_some() { Extent::of_frame() } else { Extent::of(sheet.page) };
+    let extent = if scale.is_some() { Extent::of_frame() } else { Extent::of(sheet) };
     let Extent { left, lower, right, upper } = extent.placed(sheet.placement);
     match scale {
         Some(scale) => {
@@ -96,12 +98,12 @@ impl Extent {
 
     /// Of all pages: the frame and what reaches beyond it. A text counts with its advance width, and a little more,
     /// as letters may lean over it.
-    fn of(page: &Page) -> Extent {
+    fn of(sheet: &Sheet<'_>) -> Extent {
         let mut extent = Extent::of_frame();
-        extent.cover_title(page);
-        extent.cover_axes(page);
-        extent.cover_key(page);
-        extent.cover_curves(page);
+        extent.cover_title(sheet);
+        extent.cover_axes(sheet);
+        extent.cover_key(sheet);
+        extent.cover_curves(sheet.page);
         extent
     }
 
@@ -110,38 +112,44 @@ impl Extent {
         self.right = self.right.max(right);
     }
 
-    /// A horizontal text of `size_pt`, of which the share `before` of its width lies left of `x`.
-    fn cover_text(&mut self, text: &[u8], size_pt: f64, x: f64, before: f64) {
-        let (width, lean) = (width_pt(text, size_pt), LEAN * size_pt);
+    /// A horizontal text of a width in a size, of which the share `before` lies left of `x`.
+    fn cover_text(&mut self, width: f64, size_pt: f64, x: f64, before: f64) {
+        let lean = LEAN * size_pt;
         self.cover_x(x - before * width - lean, x + (1.0 - before) * width + lean);
     }
 
-    fn cover_title(&mut self, page: &Page) {
-        let title = &page.title;
+    fn cover_title(&mut self, sheet: &Sheet<'_>) {
+        let title = &sheet.page.title;
         let (area_x, before) = if title.big { (TITLE_LEFT_PT, 0.0) } else { (TITLE_MIDDLE_PT, 0.5) };
-        self.cover_text(&title.job, TITLE_FONT_PT, TITLE_LEFT_PT, 0.0);
-        self.cover_text(&title.area, TITLE_FONT_PT, area_x, before);
-        self.cover_text(&title.date, TITLE_FONT_PT, TITLE_RIGHT_PT, 1.0);
+        for (text, x, before) in [
+            (&sheet.job, TITLE_LEFT_PT, 0.0),
+            (&title.area, area_x, before),
+            (&title.date, TITLE_RIGHT_PT, 1.0),
+        ] {
+            self.cover_text(sheet.width_pt(text, TITLE_FONT_PT), TITLE_FONT_PT, x, before);
+        }
     }
 
-    fn cover_axes(&mut self, page: &Page) {
-        let graph = page.graph;
-        self.cover_text(&page.x_axis.unit, LABEL_FONT_PT, graph.x + graph.width, 1.0);
-        for tick in &page.x_axis.ticks {
-            self.cover_text(tick.label.as_bytes(), LABEL_FONT_PT, tick.at, 0.5);
+    /// Units stand at the ends of the axes: that of y runs upward to there.
+    fn cover_axes(&mut self, sheet: &Sheet<'_>) {
+        let Page { graph, x_axis, y_axis, .. } = sheet.page;
+        let width_pt = |text: &[u8]| sheet.width_pt(text, LABEL_FONT_PT);
+        self.cover_text(width_pt(&x_axis.unit), LABEL_FONT_PT, graph.x + graph.width, 1.0);
+        for tick in &x_axis.ticks {
+            self.cover_text(width_pt(tick.label.as_bytes()), LABEL_FONT_PT, tick.at, 0.5);
         }
-        for tick in &page.y_axis.ticks {
-            self.cover_text(tick.label.as_bytes(), LABEL_FONT_PT, graph.x - MARGIN_PT, 1.0);
+        for tick in &y_axis.ticks {
+            self.cover_text(width_pt(tick.label.as_bytes()), LABEL_FONT_PT, graph.x - MARGIN_PT, 1.0);
         }
-        // It runs upward to the end of its axis.
-        let unit = width_pt(&page.y_axis.unit, LABEL_FONT_PT) + LEAN * LABEL_FONT_PT;
+        let unit = width_pt(&y_axis.unit) + LEAN * LABEL_FONT_PT + MARGIN_PT;
         self.lower = self.lower.min(graph.y + graph.height - unit);
     }
 
-    fn cover_key(&mut self, page: &Page) {
+    fn cover_key(&mut self, sheet: &Sheet<'_>) {
+        let page = sheet.page;
         for entry in page.key.iter().flatten() {
-            let label = &page.bands[entry.band].label;
-            self.cover_text(label, LABEL_FONT_PT, page.key_x + KEY_TEXT_X_PT, 0.0);
+            let width = sheet.width_pt(&page.bands[entry.band].label, LABEL_FONT_PT);
+            self.cover_text(width, LABEL_FONT_PT, page.key_x + KEY_TEXT_X_PT, 0.0);
         }
     }
 
@@ -167,8 +175,3 @@ impl Extent {
 
 /// How far letters reach beyond their advance width, in sizes.
 const LEAN: f64 = 0.1;
-
-fn width_pt(text: &[u8], size_pt: f64) -> f64 {
-    let thousandths: u32 = text.iter().map(|&byte| u32::from(helvetica::standard_advance(byte))).sum();
-    f64::from(thousandths) * size_pt / 1000.0
-}

@@ -26,12 +26,16 @@ mod chart;
 pub mod cli;
 mod dsc;
 pub mod files;
+mod glyphs;
 mod helvetica;
 mod input;
 pub mod layout;
+mod lettering;
 pub mod metrics;
 mod names;
 mod ps;
+#[cfg(feature = "glyphs")]
+mod script;
 mod shade;
 mod text;
 
@@ -83,9 +87,7 @@ impl<'a> Drawing<'a> {
     /// # Errors
     /// What `out` reports.
     pub fn write_ps(&self, out: &mut (impl Write + ?Sized), placement: Placement) -> io::Result<()> {
-        let Header { job, date, .. } = &self.chart.header;
-        let sheet = ps::Sheet { page: &self.page, shades: &self.shades, placement, title: job, date };
-        ps::write(out, &sheet)
+        ps::write(out, &ps::Sheet::new(&self.page, &self.shades, placement, &self.chart.header))
     }
 
     /// Writes the `.aux` text that [`Previous::parse`] reads.

@@ -1,6 +1,6 @@
 //! How wide texts are.
 
-use crate::helvetica::letter;
+use crate::lettering::{advance, visible};
 
 /// The rough width of a text that GHC's tool reserves room by, in points. Bytes beyond ASCII count nothing.
 ///
@@ -25,22 +25,18 @@ fn weight(byte: u8) -> u32 {
     }
 }
 
-/// The width of a text in Helvetica of `size_pt` points, in points. Characters beyond ASCII count as
-/// wide as a digit, those of wide scripts as a whole em.
+/// The width of a text as the readable style draws it at `size_pt` points, in points: in Helvetica, and in the glyphs
+/// that stand for the characters it lacks.
 ///
 /// ```
 /// assert_eq!(hp2ps::metrics::helvetica_width_pt("Hi", 10.0), 9.44);
+/// assert_eq!(hp2ps::metrics::helvetica_width_pt("é", 10.0), 5.56);
+/// # #[cfg(feature = "glyphs")]
+/// assert_eq!(hp2ps::metrics::helvetica_width_pt("日本", 10.0), 20.0);
 /// ```
 pub fn helvetica_width_pt(text: &str, size_pt: f64) -> f64 {
-    let thousandths: u64 = text.chars().map(advance).sum();
-    thousandths as f64 * size_pt / 1000.0
-}
-
-fn advance(c: char) -> u64 {
-    match c {
-        '\u{1100}'.. => 1000,
-        _ => letter(c).map_or(556, |letter| letter.advance.into()),
-    }
+    let thousandths: f64 = visible(text).chars().map(advance).sum();
+    thousandths * size_pt / 1000.0
 }
 
 /// The text, its middle replaced by `...` if it is wider than `room_pt` in Helvetica of `size_pt`.
@@ -57,7 +53,7 @@ pub fn shorten(text: &str, room_pt: f64, size_pt: f64) -> String {
     let kept = |chars: &mut dyn Iterator<Item = char>| {
         let mut used = 0.0;
         let fits = |&c: &char| {
-            used += advance(c) as f64 * size_pt / 1000.0;
+            used += helvetica_width_pt(c.encode_utf8(&mut [0; 4]), size_pt);
             used <= half
         };
         chars.take_while(fits).map(char::len_utf8).sum::<usize>()

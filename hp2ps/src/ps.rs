@@ -3,13 +3,17 @@
 
 use std::io::{self, Write};
 
+use crate::census::Header;
 use crate::dsc;
+use crate::helvetica::standard_advance;
 use crate::layout::{
-    Axis, FRAME_PT, KEY_BOX_PT, KEY_TEXT_X_PT, KeyEntry, KeyPlace, LABEL_FONT_PT, LINE_PT, MARGIN_PT, Page,
-    Rect, TICK_PT, TITLE_FONT_PT, Title,
+    FRAME_PT, KEY_BOX_PT, KEY_TEXT_X_PT, KeyEntry, KeyPlace, LABEL_FONT_PT, LINE_PT, MARGIN_PT, Page, Rect,
+    Style, TICK_PT, TITLE_FONT_PT, Title,
 };
+use crate::lettering::Typecase;
+use crate::metrics::{helvetica_width_pt, shorten};
 use crate::shade::{Fill, Shade};
-use crate::text::literal;
+use crate::text::{Origin, literal, shown_by_ghc};
 
 /// Where the texts of the title begin, end and are centred.
 pub(crate) const TITLE_LEFT_PT: f64 = 2.0 * MARGIN_PT + 1.0;
@@ -80,36 +84,101 @@ pub(crate) struct Sheet<'a> {
     pub(crate) placement: Placement,
     pub(crate) title: &'a [u8],
     pub(crate) date: &'a [u8],
+    /// What the texts of the readable style are drawn with; GHC's is one font as it is.
+    pub(crate) typecase: Option<Typecase>,
+    /// The JOB as the title shows it.
+    pub(crate) job: Vec<u8>,
+}
+
+impl<'a> Sheet<'a> {
+    pub(crate) fn new(page: &'a Page, shades: &'a [Shade], placement: Placement, header: &'a Header) -> Self {
+        let readable = page.text == Style::Readable;
+        let job = if readable { readable_job(&header.job, &page.title) } else { page.title.job.clone() };
+        let typecase = readable.then(|| Typecase::of(page, &job));
+        Sheet { page, shades, placement, title: &header.job, date: &header.date, typecase, job }
+    }
+
+    /// The width of a text as it is drawn.
+    pub(crate) fn width_pt(&self, text: &[u8], size_pt: f64) -> f64 {
+        if self.typecase.is_some() {
+            return helvetica_width_pt(&String::from_utf8_lossy(text), size_pt);
+        }
+        let thousandths: u32 = text.iter().map(|&byte| u32::from(standard_advance(byte))).sum();
+        f64::from(thousandths) * size_pt / 1000.0
+    }
+
+    /// A text as an operand.
+    fn text(
+        &self,
+        out: &mut (impl Write + ?Sized),
+        text: &[u8],
+        origin: Origin,
+        size_pt: f64,
+    ) -> io::Result<()> {
+        match &self.typecase {
+            None => out.write_all(&literal(&shown_by_ghc(text, origin))),
+            Some(typecase) => out.write_all(&typecase.operand(text, size_pt)),
+        }
+    }
+
+    /// The operator that draws such an operand.
+    fn show(&self) -> &'static str {
+        if self.typecase.is_some() { "textshow" } else { "show" }
+    }
+
+    /// The operators that leave its width.
+    fn width(&self) -> &'static str {
+        if self.typecase.is_some() { "textwidth" } else { "stringwidth pop" }
+    }
+}
+
+/// As much of the JOB as the title has room for: up to the area if there is one line.
+fn readable_job(job: &[u8], title: &Title) -> Vec<u8> {
+    let area_pt = helvetica_width_pt(&String::from_utf8_lossy(&title.area), TITLE_FONT_PT);
+    let end = if title.big { TITLE_RIGHT_PT } else { TITLE_MIDDLE_PT - area_pt / 2.0 - 2.0 * MARGIN_PT };
+    shorten(&String::from_utf8_lossy(job), end - TITLE_LEFT_PT, TITLE_FONT_PT).into_bytes()
 }
 
 /// Writes a whole document: the pages of the key if it has some, and the page of the graph.
 pub(crate) fn write(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::Result<()> {
     dsc::header(out, sheet)?;
-    setup(out)?;
-    let Sheet { page, shades, .. } = *sheet;
+    setup(out, sheet.typecase.as_ref())?;
+    let page = sheet.page;
     let (key_pages, key_on_graph) = match page.key_place {
         KeyPlace::OwnPages => (&page.key[..], &[][..]),
         _ => (&[][..], &page.key[..]),
     };
     for (at, entries) in key_pages.iter().enumerate() {
         begin_page(out, sheet, at + 1)?;
-        key(out, entries, page, shades)?;
+        key(out, entries, sheet)?;
         end_page(out)?;
     }
     begin_page(out, sheet, key_pages.len() + 1)?;
-    x_axis(out, &page.x_axis, &page.graph)?;
-    y_axis(out, &page.y_axis, &page.graph)?;
-    key_on_graph.iter().try_for_each(|entries| key(out, entries, page, shades))?;
-    bands(out, page, shades)?;
+    x_axis(out, sheet)?;
+    y_axis(out, sheet)?;
+    key_on_graph.iter().try_for_each(|entries| key(out, entries, sheet))?;
+    bands(out, sheet)?;
+    if page.axes == Style::Readable {
+        units(out, sheet)?;
+    }
     page.marks.iter().filter(|x| on_paper(x)).try_for_each(|&x| mark(out, x, page.graph.y))?;
     end_page(out)?;
     writeln!(out, "%%Trailer\n%%EOF")
 }
 
-fn setup(out: &mut (impl Write + ?Sized)) -> io::Result<()> {
-    writeln!(out, "%%BeginProlog\n%%EndProlog\n%%BeginSetup\n%%IncludeResource: font Helvetica")?;
-    for size in [LABEL_FONT_PT, TITLE_FONT_PT] {
-        writeln!(out, "/HE{size} /Helvetica findfont {size} scalefont def")?;
+fn setup(out: &mut (impl Write + ?Sized), typecase: Option<&Typecase>) -> io::Result<()> {
+    writeln!(out, "%%BeginProlog")?;
+    if typecase.is_some() {
+        Typecase::operators(out)?;
+    }
+    writeln!(out, "%%EndProlog\n%%BeginSetup\n%%IncludeResource: font Helvetica")?;
+    match typecase {
+        Some(typecase) => typecase.define(out)?,
+        None => {
+            for size in [LABEL_FONT_PT, TITLE_FONT_PT] {
+                writeln!(out, "/HE{size} /Helvetica findfont {size} scalefont def")?;
+            }
+        }
     }
     writeln!(out, "%%EndSetup")
 }
@@ -123,19 +192,16 @@ fn begin_page(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>, number: usize)
     writeln!(out, "%%BeginPageSetup\nsave")?;
     sheet.placement.write(out)?;
     writeln!(out, "%%EndPageSetup")?;
-    frame_and_title(out, &sheet.page.title)
+    frame_and_title(out, sheet)
 }
 
 fn end_page(out: &mut (impl Write + ?Sized)) -> io::Result<()> {
     writeln!(out, "showpage\n%%PageTrailer\nrestore")
 }
 
-fn string(out: &mut (impl Write + ?Sized), text: &[u8]) -> io::Result<()> {
-    out.write_all(&literal(text))
-}
-
-fn frame_and_title(out: &mut (impl Write + ?Sized), title: &Title) -> io::Result<()> {
+fn frame_and_title(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::Result<()> {
     let (width, height) = FRAME_PT;
+    let title = &sheet.page.title;
     writeln!(out, "newpath\n0 0 moveto\n0 {height:.6} rlineto\n{width:.6} 0 rlineto")?;
     writeln!(out, "0 -{height:.6} rlineto\nclosepath\n{LINE_PT:.6} setlinewidth\nstroke")?;
     let (x, y, up) = (MARGIN_PT, height - title.height - MARGIN_PT, title.height);
@@ -146,81 +212,133 @@ fn frame_and_title(out: &mut (impl Write + ?Sized), title: &Title) -> io::Result
         let middle = height - up / 2.0 - MARGIN_PT;
         writeln!(out, "{x:.6} {middle:.6} moveto\n{across:.6} 0 rlineto\nstroke")?;
     }
-    title_texts(out, title)
+    title_texts(out, sheet)
 }
 
-fn title_texts(out: &mut (impl Write + ?Sized), title: &Title) -> io::Result<()> {
+fn title_texts(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::Result<()> {
+    let (title, show, width) = (&sheet.page.title, sheet.show(), sheet.width());
     let (left, right) = (TITLE_LEFT_PT, TITLE_RIGHT_PT);
     let lower = FRAME_PT.1 - title.height + 1.0;
     let upper = if title.big { FRAME_PT.1 - title.height / 2.0 + 1.0 } else { lower };
     write!(out, "HE12 setfont\n{left:.6} {upper:.6} moveto\n")?;
-    string(out, &title.job)?;
-    writeln!(out, " show\nHE12 setfont")?;
+    sheet.text(out, &sheet.job, Origin::Job, TITLE_FONT_PT)?;
+    writeln!(out, " {show}\nHE12 setfont")?;
     if title.big {
         writeln!(out, "{left:.6} {lower:.6} moveto")?;
-        string(out, &title.area)?;
-        writeln!(out, "\nshow")?;
+        sheet.text(out, &title.area, Origin::Other, TITLE_FONT_PT)?;
+        writeln!(out, "\n{show}")?;
     } else {
-        string(out, &title.area)?;
-        writeln!(
-            out,
-            "\ndup stringwidth pop\n2 div\n{TITLE_MIDDLE_PT:.6}\nexch sub\n{lower:.6} moveto\nshow"
-        )?;
+        sheet.text(out, &title.area, Origin::Other, TITLE_FONT_PT)?;
+        writeln!(out, "\ndup {width}\n2 div\n{TITLE_MIDDLE_PT:.6}\nexch sub\n{lower:.6} moveto\n{show}")?;
     }
     writeln!(out, "HE12 setfont")?;
-    string(out, &title.date)?;
-    writeln!(out, "\ndup stringwidth pop\n{right:.6}\nexch sub\n{lower:.6} moveto\nshow")
+    sheet.text(out, &title.date, Origin::Other, TITLE_FONT_PT)?;
+    writeln!(out, "\ndup {width}\n{right:.6}\nexch sub\n{lower:.6} moveto\n{show}")
 }
 
-fn x_axis(out: &mut (impl Write + ?Sized), axis: &Axis, graph: &Rect) -> io::Result<()> {
+fn x_axis(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::Result<()> {
+    let Page { x_axis: axis, graph, .. } = sheet.page;
+    let (show, text_width) = (sheet.show(), sheet.width());
     let Rect { x, y, width, .. } = graph;
     let (end, foot) = (x + width, MARGIN_PT);
     writeln!(out, "{x:.6} {y:.6} moveto\n{width:.6} 0 rlineto")?;
-    writeln!(out, "{LINE_PT:.6} setlinewidth\nstroke\nHE10 setfont")?;
-    string(out, &axis.unit)?;
-    writeln!(out, "\ndup stringwidth pop\n{end:.6}\nexch sub\n{foot:.6} moveto\nshow")?;
+    writeln!(out, "{LINE_PT:.6} setlinewidth\nstroke")?;
+    if sheet.page.axes == Style::Ghc {
+        writeln!(out, "HE10 setfont")?;
+        sheet.text(out, &axis.unit, Origin::Other, LABEL_FONT_PT)?;
+        writeln!(out, "\ndup {text_width}\n{end:.6}\nexch sub\n{foot:.6} moveto\n{show}")?;
+    }
     for tick in &axis.ticks {
         let at = tick.at;
         writeln!(out, "{at:.6} {y:.6} moveto\n0 -{TICK_PT} rlineto\nstroke\nHE10 setfont")?;
-        string(out, tick.label.as_bytes())?;
-        writeln!(out, "\ndup stringwidth pop\n2 div\n{at:.6} exch sub\n{foot:.6} moveto\nshow")?;
+        sheet.text(out, tick.label.as_bytes(), Origin::Other, LABEL_FONT_PT)?;
+        writeln!(out, "\ndup {text_width}\n2 div\n{at:.6} exch sub\n{foot:.6} moveto\n{show}")?;
     }
     Ok(())
 }
 
-fn y_axis(out: &mut (impl Write + ?Sized), axis: &Axis, graph: &Rect) -> io::Result<()> {
+fn y_axis(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::Result<()> {
+    let Page { y_axis: axis, graph, .. } = sheet.page;
+    let (show, text_width) = (sheet.show(), sheet.width());
     let Rect { x, y, height, .. } = graph;
     let (end, left) = (y + height, x - MARGIN_PT);
     writeln!(out, "{x:.6} {y:.6} moveto\n0 {height:.6} rlineto")?;
-    writeln!(out, "{LINE_PT:.6} setlinewidth\nstroke\ngsave\nHE10 setfont")?;
-    string(out, &axis.unit)?;
-    writeln!(out, "\ndup stringwidth pop\n{end:.6}\nexch sub\n{left:.6} exch\ntranslate")?;
-    writeln!(out, "90 rotate\n0 0 moveto\nshow\ngrestore")?;
+    writeln!(out, "{LINE_PT:.6} setlinewidth\nstroke")?;
+    if sheet.page.axes == Style::Ghc {
+        writeln!(out, "gsave\nHE10 setfont")?;
+        sheet.text(out, &axis.unit, Origin::Other, LABEL_FONT_PT)?;
+        writeln!(out, "\ndup {text_width}\n{end:.6}\nexch sub\n{left:.6} exch\ntranslate")?;
+        writeln!(out, "90 rotate\n0 0 moveto\n{show}\ngrestore")?;
+    }
     for tick in &axis.ticks {
         let at = tick.at;
         writeln!(out, "{x:.6} {at:.6} moveto\n-{TICK_PT} 0 rlineto\nstroke\nHE10 setfont")?;
-        string(out, tick.label.as_bytes())?;
-        writeln!(out, "\ndup stringwidth\n2 div\n{at:.6} exch sub\nexch")?;
-        writeln!(out, "{left:.6} exch sub\nexch\nmoveto\nshow")?;
+        sheet.text(out, tick.label.as_bytes(), Origin::Other, LABEL_FONT_PT)?;
+        if (sheet.page.axes, sheet.page.text) == (Style::Ghc, Style::Ghc) {
+            writeln!(out, "\ndup stringwidth\n2 div\n{at:.6} exch sub\nexch")?;
+            writeln!(out, "{left:.6} exch sub\nexch\nmoveto\n{show}")?;
+        } else {
+            /// Half the height of a digit.
+            const MIDDLE_PT: f64 = 0.35 * LABEL_FONT_PT;
+            let base = if sheet.page.axes == Style::Ghc { at } else { at - MIDDLE_PT };
+            writeln!(out, "\ndup {text_width}\n{left:.6} exch sub\n{base:.6} moveto\n{show}")?;
+        }
     }
     Ok(())
 }
 
-fn key(
+/// The units of readable axes, inside the graph where no label of a tick can meet them.
+fn units(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::Result<()> {
+    const GAP_PT: f64 = 3.0;
+    let Page { x_axis, y_axis, graph, .. } = sheet.page;
+    let right = graph.x + graph.width - GAP_PT;
+    let x = right - sheet.width_pt(&x_axis.unit, LABEL_FONT_PT);
+    bright_text(out, sheet, &x_axis.unit, (x, graph.y + GAP_PT))?;
+    let top = graph.y + graph.height - GAP_PT;
+    let y = top - sheet.width_pt(&y_axis.unit, LABEL_FONT_PT);
+    writeln!(out, "gsave\n{:.6} {y:.6} translate\n90 rotate", graph.x + GAP_PT + LABEL_FONT_PT)?;
+    bright_text(out, sheet, &y_axis.unit, (0.0, 0.0))?;
+    writeln!(out, "grestore")
+}
+
+/// A label with a white rim, to be read on any band: the text in white all around, then in black.
+fn bright_text(
     out: &mut (impl Write + ?Sized),
-    entries: &[KeyEntry],
-    page: &Page,
-    shades: &[Shade],
+    sheet: &Sheet<'_>,
+    text: &[u8],
+    (x, y): (f64, f64),
 ) -> io::Result<()> {
+    const RIM_PT: f64 = 0.8;
+    let rim = [
+        (1.0, 0.0),
+        (0.7, 0.7),
+        (0.0, 1.0),
+        (-0.7, 0.7),
+        (-1.0, 0.0),
+        (-0.7, -0.7),
+        (0.0, -1.0),
+        (0.7, -0.7),
+    ];
+    let white = rim.map(|(dx, dy)| ("1 setgray", x + RIM_PT * dx, y + RIM_PT * dy));
+    for (colour, x, y) in white.into_iter().chain([("0 setgray", x, y)]) {
+        writeln!(out, "{colour}\nHE10 setfont\n{x:.6} {y:.6} moveto")?;
+        sheet.text(out, text, Origin::Other, LABEL_FONT_PT)?;
+        writeln!(out, " {}", sheet.show())?;
+    }
+    Ok(())
+}
+
+fn key(out: &mut (impl Write + ?Sized), entries: &[KeyEntry], sheet: &Sheet<'_>) -> io::Result<()> {
     const SIDE: f64 = KEY_BOX_PT;
+    let page = sheet.page;
     for entry in entries {
         let (x, y) = (page.key_x + MARGIN_PT, entry.y - SIDE / 2.0);
         writeln!(out, "{x:.6} {y:.6} moveto\n0 {SIDE} rlineto\n{SIDE} 0 rlineto\n0 -{SIDE} rlineto")?;
-        fill_and_stroke(out, shades[entry.band])?;
+        fill_and_stroke(out, sheet.shades[entry.band])?;
         let (x, y) = (page.key_x + KEY_TEXT_X_PT, entry.y - LABEL_FONT_PT / 2.0);
         writeln!(out, "HE10 setfont\n{x:.6} {y:.6} moveto")?;
-        string(out, &page.bands[entry.band].label)?;
-        writeln!(out, " show")?;
+        sheet.text(out, &page.bands[entry.band].label, Origin::Name, LABEL_FONT_PT)?;
+        writeln!(out, " {}", sheet.show())?;
     }
     Ok(())
 }
@@ -237,10 +355,11 @@ fn fill_and_stroke(out: &mut (impl Write + ?Sized), shade: Shade) -> io::Result<
 }
 
 /// Each band runs along the line below it to the last sample and back along its own.
-fn bands(out: &mut (impl Write + ?Sized), page: &Page, shades: &[Shade]) -> io::Result<()> {
+fn bands(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::Result<()> {
+    let page = sheet.page;
     let mut below = vec![0.0; page.xs.len()];
     let mut above = below.clone();
-    for (band, &shade) in page.bands.iter().zip(shades) {
+    for (band, &shade) in page.bands.iter().zip(sheet.shades) {
         band.stack_on(&mut above);
         outline(out, page, &below, &above)?;
         fill_and_stroke(out, shade)?;
