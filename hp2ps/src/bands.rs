@@ -6,32 +6,57 @@ use std::collections::{BinaryHeap, HashSet};
 use crate::census::{Census, Total};
 use crate::names::Names;
 
+/// A band's area: 64 bits as in GHC's tool, whose order of ties and of sums beyond 2^63 depends on it, or a double.
+pub(crate) trait Area: PartialOrd + Copy {
+    fn as_f64(self) -> f64;
+}
+
+impl Area for i64 {
+    fn as_f64(self) -> f64 {
+        self as f64
+    }
+}
+
+impl Area for f64 {
+    fn as_f64(self) -> f64 {
+        self
+    }
+}
+
 /// The trace elements, and the bands that stay without them, smallest area first.
 ///
 /// The rows of an unfinished last sample count toward the areas as in GHC's tool, so that a page it
 /// draws stays the same. It refuses to draw when a band that stays has such a row; then they are left out.
-pub(crate) fn apart_from_trace(census: &Census, threshold_percent: f64) -> (Vec<usize>, Vec<usize>) {
+pub(crate) fn apart_from_trace<A: Area>(
+    census: &Census,
+    threshold_percent: f64,
+    area: impl Fn(&Total) -> A,
+) -> (Vec<usize>, Vec<usize>) {
     let mut with_unfinished = census.totals.clone();
     for &(band, value) in &census.unfinished {
         with_unfinished[band].add(value);
     }
     let order = initial_order(&census.names);
-    let (trace, kept) = split_trace(order.clone(), &with_unfinished, threshold_percent);
+    let (trace, kept) = split_trace(order.clone(), threshold_percent, |band| area(&with_unfinished[band]));
     if !census.unfinished.iter().any(|(band, _)| kept.contains(band)) {
         return (trace, kept);
     }
     let complete = order.into_iter().filter(|&band| census.totals[band].rows > 0).collect();
-    split_trace(complete, &census.totals, threshold_percent)
+    split_trace(complete, threshold_percent, |band| area(&census.totals[band]))
 }
 
 /// Sorts by area and splits off bands from the bottom while together they hold less than the threshold. If all
 /// areas are zero every band is a trace element.
-fn split_trace(order: Vec<usize>, totals: &[Total], threshold_percent: f64) -> (Vec<usize>, Vec<usize>) {
-    let mut order = sort_by_key(order, |band| totals[band].area);
-    let grand: f64 = order.iter().map(|&band| totals[band].area as f64).sum();
+fn split_trace<A: Area>(
+    order: Vec<usize>,
+    threshold_percent: f64,
+    area: impl Fn(usize) -> A,
+) -> (Vec<usize>, Vec<usize>) {
+    let mut order = sort_by_key(order, &area);
+    let grand: f64 = order.iter().map(|&band| area(band).as_f64()).sum();
     let mut percent = 0.0;
     let first_kept = order.iter().position(|&band| {
-        percent += (100.0 * totals[band].area as f64) / grand;
+        percent += (100.0 * area(band).as_f64()) / grand;
         percent >= threshold_percent
     });
     let kept = order.split_off(first_kept.unwrap_or(order.len()));

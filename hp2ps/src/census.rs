@@ -67,10 +67,12 @@ impl Total {
     }
 }
 
+/// The first whole number that no longer fits.
+pub(crate) const C_INTEGER_LIMIT: f64 = 9_223_372_036_854_775_808.0;
+
 /// A double as 64-bit integer the way GHC's tool converts: toward zero, and -2^63 for what does not fit.
 pub(crate) fn c_integer(value: f64) -> i64 {
-    const LIMIT: f64 = 9_223_372_036_854_775_808.0;
-    if (-LIMIT..LIMIT).contains(&value) { value as i64 } else { i64::MIN }
+    if (-C_INTEGER_LIMIT..C_INTEGER_LIMIT).contains(&value) { value as i64 } else { i64::MIN }
 }
 
 impl Census {

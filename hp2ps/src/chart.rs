@@ -3,7 +3,7 @@
 use std::io::{Read, Seek};
 
 use crate::auxfile::Previous;
-use crate::census::{Census, Header, c_integer};
+use crate::census::{C_INTEGER_LIMIT, Census, Header};
 use crate::{Error, bands};
 
 /// The name of the band that stands for those beyond the limit, and for trace elements that are folded.
@@ -29,6 +29,9 @@ pub struct BandOptions {
     pub fold_trace: bool,
     /// Keep the largest bands by themselves whatever the order, rather than the topmost.
     pub limit_by_area: bool,
+    /// Mend what GHC's tool gets wrong: totals beyond 2^63, deviations that pass over the samples without the band, and
+    /// ramps up from an empty first sample and down to an empty last one, which GHC's run time always writes.
+    pub mend: bool,
     /// Order by standard deviation, the roughest on top.
     pub by_deviation: bool,
     /// Order by name, after `by_deviation`.
@@ -42,6 +45,7 @@ impl Default for BandOptions {
             trace_percent: 1.0,
             fold_trace: false,
             limit_by_area: false,
+            mend: false,
             by_deviation: false,
             by_name: None,
         }
@@ -64,7 +68,7 @@ pub struct Chart {
     /// The height of the chart in the value unit, above 0.
     pub y_range: f64,
     /// The area under the top line, in value unit times sample unit.
-    pub area: i64,
+    pub area: f64,
     /// What was made good while reading, one line each, without the file's name.
     pub warnings: Vec<String>,
 }
@@ -93,7 +97,7 @@ impl Chart {
     /// let mut input = std::io::Cursor::new(text);
     /// let chart = Chart::read(&mut input, &BandOptions::default(), &Previous::default())?;
     /// assert_eq!(chart.bands[1].name, b"large");
-    /// assert_eq!((chart.x_range, chart.y_range, chart.area), (2.0, 60.0, 100));
+    /// assert_eq!((chart.x_range, chart.y_range, chart.area), (2.0, 60.0, 100.0));
     /// # Ok::<(), hp2ps::Error>(())
     /// ```
     pub fn read(
@@ -102,9 +106,14 @@ impl Chart {
         previous: &Previous,
     ) -> Result<Chart, Error> {
         let mut census = Census::take(input)?;
-        let (trace, by_area) = bands::apart_from_trace(&census, options.trace_percent);
+        let (trace, by_area) = if options.mend {
+            bands::apart_from_trace(&census, options.trace_percent, |total| total.sum)
+        } else {
+            bands::apart_from_trace(&census, options.trace_percent, |total| total.area)
+        };
         let mut order = by_area.clone();
         if options.by_deviation {
+            let deviations = if options.mend { whole_deviations } else { deviations };
             let deviations = deviations(&mut census, input)?;
             order = bands::sort_by_key(order, |band| deviations[band]);
         }
@@ -118,12 +127,18 @@ impl Chart {
         let trace = if options.fold_trace { trace } else { Vec::new() };
         let limit = bands::Limit { most: options.limit, by_area: options.limit_by_area.then_some(&by_area) };
         let (pooled, drawn) = limit.split(order, trace);
-        let (bands, heights) = series(&mut census, input, &pooled, &drawn)?;
-        Ok(Chart::new(census, bands, &heights, previous))
+        let (mut bands, mut heights) = series(&mut census, input, &pooled, &drawn)?;
+        let mut warnings: Vec<String> = census.warnings().collect();
+        if options.mend {
+            drop_empty_ends(&mut census.times_s, &mut bands, &mut heights);
+        } else if census.totals.iter().any(|total| total.sum >= C_INTEGER_LIMIT) {
+            warnings
+                .push("totals beyond 2^63 are wrong as in GHC's hp2ps; --modern adds them up right".into());
+        }
+        Ok(Chart { warnings, ..Chart::new(census, bands, &heights, previous) })
     }
 
     fn new(census: Census, bands: Vec<Band>, heights: &[f64], previous: &Previous) -> Chart {
-        let warnings = census.warnings().collect();
         let Census { header, times_s, marks_s, .. } = census;
         let width = times_s.last().zip(times_s.first()).map_or(0.0, |(last, first)| last - first);
         let height = heights.iter().copied().fold(0.0, f64::max);
@@ -135,7 +150,7 @@ impl Chart {
             times_s,
             marks_s,
             bands,
-            warnings,
+            warnings: Vec::new(),
         }
     }
 }
@@ -146,14 +161,14 @@ fn range(own: f64, previous: f64) -> f64 {
     if range > 0.0 { range } else { 1.0 }
 }
 
-fn area(times_s: &[f64], heights: &[f64]) -> i64 {
+fn area(times_s: &[f64], heights: &[f64]) -> f64 {
     let mut area = 0.0;
     for (times, heights) in times_s.windows(2).zip(heights.windows(2)) {
         let base = times[1] - times[0];
         let (low, high) = (heights[0].min(heights[1]), heights[0].max(heights[1]));
         area += base * low + (base * (high - low)) / 2.0;
     }
-    c_integer(area)
+    area
 }
 
 fn sort_by_name(order: Vec<usize>, census: &Census, by_name: NameOrder) -> Vec<usize> {
@@ -175,6 +190,39 @@ fn deviations(census: &mut Census, input: &mut (impl Read + Seek)) -> Result<Vec
         squares[band] += off * off;
     })?;
     Ok(squares.into_iter().map(|sum: f64| (sum / (samples - 1.0)).sqrt()).collect())
+}
+
+/// The standard deviation of each band over all samples.
+fn whole_deviations(census: &mut Census, input: &mut (impl Read + Seek)) -> Result<Vec<f64>, Error> {
+    let samples = census.times_s.len();
+    let averages: Vec<f64> = census.totals.iter().map(|total| total.sum / samples as f64).collect();
+    // As if no sample named the band; then each sample that does is put right.
+    let mut squares: Vec<f64> = averages.iter().map(|average| average * average * samples as f64).collect();
+    // Rows of one sample add up to one value.
+    let mut last = vec![(usize::MAX, 0.0); averages.len()];
+    census.each_row(input, |sample, band, value| {
+        let before = if last[band].0 == sample { last[band].1 } else { 0.0 };
+        last[band] = (sample, before + value);
+        let square = |value: f64| (value - averages[band]).powi(2);
+        squares[band] += square(before + value) - square(before);
+    })?;
+    let divisor = (samples as f64 - 1.0).max(1.0);
+    Ok(squares.into_iter().map(|sum| (sum.max(0.0) / divisor).sqrt()).collect())
+}
+
+/// Leaves out a first and a last sample without anything in it, if two samples or more remain.
+fn drop_empty_ends(times_s: &mut Vec<f64>, bands: &mut [Band], heights: &mut Vec<f64>) {
+    if times_s.len() > 2 && heights.last() == Some(&0.0) {
+        times_s.pop();
+        heights.pop();
+    }
+    let first = usize::from(times_s.len() > 2 && heights.first() == Some(&0.0));
+    times_s.drain(..first);
+    heights.drain(..first);
+    for band in bands {
+        band.points.retain(|(sample, _)| (first..first + times_s.len()).contains(sample));
+        band.points.iter_mut().for_each(|(sample, _)| *sample -= first);
+    }
 }
 
 /// The values of the drawn bands, OTHER first if any are pooled, and the sum of all of them in each sample.

@@ -46,6 +46,7 @@ impl PsArgs {
         BandOptions {
             fold_trace: self.fold_trace || self.modern,
             limit_by_area: self.limit_by_area || self.modern,
+            mend: self.modern,
             ..self.chart.band_options()
         }
     }

@@ -1,5 +1,6 @@
 //! The page: where everything stands, in points. The origin is the lower left corner of the frame, y grows upward.
 
+use crate::census::c_integer;
 use crate::chart::Chart;
 use crate::metrics::{helvetica_width_pt, rough_width_pt, shorten, shorten_to_chars};
 
@@ -209,11 +210,10 @@ impl Page {
 
     /// Lays a chart out.
     pub fn new(chart: &Chart, options: &PageOptions) -> Page {
-        let title = Title::new(chart, options.title);
+        let title = Title::new(chart, options);
         let labels: Vec<Vec<u8>> = chart.bands.iter().map(|band| options.key_label(&band.name)).collect();
         let graph = graph(&labels, options, title.height);
         let scales = Scales::new(chart, graph);
-        let marks_s = if options.no_marks { &[][..] } else { &chart.marks_s };
         let (x_axis, y_axis) = match options.axes {
             Style::Ghc => (x_axis(chart, &scales), y_axis(chart, &scales)),
             Style::Readable => (readable::x_axis(chart, &scales), readable::y_axis(chart, &scales)),
@@ -229,7 +229,7 @@ impl Page {
             key_x: if options.key == KeyPlace::OnGraph { graph.x + graph.width } else { graph.x },
             xs: chart.times_s.iter().map(|&time_s| scales.x(time_s)).collect(),
             bands: bands.map(|(band, label)| scales.band(band, label)).collect(),
-            marks: marks_s.iter().map(|&time_s| scales.x(time_s)).collect(),
+            marks: marks(chart, &scales, options),
             title,
             graph,
         }
@@ -240,7 +240,7 @@ impl PageOptions {
     fn width_pt(&self, text: &[u8]) -> f64 {
         match self.text {
             Style::Ghc => rough_width_pt(text),
-            Style::Readable => helvetica_width_pt(&String::from_utf8_lossy(text), LABEL_FONT_PT),
+            Style::Readable => text_width_pt(text, LABEL_FONT_PT),
         }
     }
 
@@ -293,28 +293,53 @@ impl Scales {
 }
 
 impl Title {
-    fn new(chart: &Chart, size: TitleSize) -> Title {
+    fn new(chart: &Chart, options: &PageOptions) -> Title {
         let job = &chart.header.job;
-        let big = match size {
+        let big = match options.title {
             TitleSize::ByJob => job.len() > SMALL_JOB_BYTES,
             size => size == TitleSize::Big,
         };
         let shown = job.len().min(if big { BIG_JOB_BYTES } else { SMALL_JOB_BYTES });
-        let area = with_commas(chart.area);
+        let area = match options.axes {
+            Style::Ghc => with_commas(c_integer(chart.area)),
+            Style::Readable => grouped(&format!("{:.0}", chart.area)),
+        };
         let (value, sample) = (&chart.header.value_unit, &chart.header.sample_unit);
+        let area = [area.as_bytes(), b" ", value, b" x ", sample].concat();
+        // A small title has the area in its middle.
+        let beside = if big { 0.0 } else { (FRAME_PT.0 + text_width_pt(&area, TITLE_FONT_PT)) / 2.0 };
+        let job = match options.text {
+            Style::Ghc => job[..shown].to_vec(),
+            Style::Readable => {
+                let most_pt = FRAME_PT.0 - 4.0 * MARGIN_PT - beside;
+                shorten(&String::from_utf8_lossy(job), most_pt, TITLE_FONT_PT).into_bytes()
+            }
+        };
         Title {
             big,
             height: if big { BIG_TITLE_PT } else { TITLE_PT },
-            job: job[..shown].to_vec(),
-            area: [area.as_bytes(), b" ", value, b" x ", sample].concat(),
+            job,
+            area,
             date: chart.header.date.clone(),
         }
     }
 }
 
+fn text_width_pt(text: &[u8], size_pt: f64) -> f64 {
+    helvetica_width_pt(&String::from_utf8_lossy(text), size_pt)
+}
+
 /// The width of a graph without a key beside it.
 fn room_pt() -> f64 {
     FRAME_PT.0 - 2.0 * MARGIN_PT - GRAPH_PT.0
+}
+
+/// Where the marks are. GHC's tool draws those beyond the samples too, outside the frame.
+fn marks(chart: &Chart, scales: &Scales, options: &PageOptions) -> Vec<f64> {
+    let all = options.axes == Style::Ghc;
+    let end_s = scales.first_s + scales.x_range;
+    let shown = |time_s: &&f64| !options.no_marks && (all || (scales.first_s..=end_s).contains(*time_s));
+    chart.marks_s.iter().filter(shown).map(|&time_s| scales.x(time_s)).collect()
 }
 
 fn graph(labels: &[Vec<u8>], options: &PageOptions, title_height: f64) -> Rect {
@@ -358,7 +383,7 @@ fn y_axis(chart: &Chart, scales: &Scales) -> Axis {
     let ticks = places
         .filter(|&(_, y)| y < room)
         .map(|(value, y)| {
-            let number = with_commas(crate::census::c_integer(value / divisor + 0.5));
+            let number = with_commas(c_integer(value / divisor + 0.5));
             Tick { at: scales.graph.y + y, label: format!("{number}{suffix}") }
         })
         .collect();
@@ -370,15 +395,28 @@ mod readable {
     use super::{Axis, Scales, Tick, nice_step};
     use crate::chart::Chart;
 
-    /// Ticks at round times within the samples.
+    /// Units of time, their length in seconds, and up to which range they suit.
+    const TIMES: [(&[u8], f64, f64); 6] = [
+        (b"microseconds", 1e-6, 1e-3),
+        (b"milliseconds", 1e-3, 0.1),
+        (b"seconds", 1.0, 300.0),
+        (b"minutes", 60.0, 18_000.0),
+        (b"hours", 3_600.0, 345_600.0),
+        (b"days", 86_400.0, f64::INFINITY),
+    ];
+
+    /// Ticks at round times within the samples, in the unit of time that suits the range.
     pub(super) fn x_axis(chart: &Chart, scales: &Scales) -> Axis {
-        let step = nice_step(scales.x_range / 7.0);
+        let own = &chart.header.sample_unit;
+        let suiting = TIMES.iter().find(|(_, _, most)| own == b"seconds" && scales.x_range <= *most);
+        let (unit, length) = suiting.map_or((&own[..], 1.0), |(unit, length, _)| (unit, *length));
+        let step = nice_step(scales.x_range / length / 7.0);
         let digits = digits_of(step);
         let end_s = scales.first_s + scales.x_range;
-        let ticks = multiples(step, scales.first_s, end_s)
-            .map(|value| Tick { at: scales.x(value), label: format!("{value:.digits$}") })
+        let ticks = multiples(step, scales.first_s / length, end_s / length)
+            .map(|value| Tick { at: scales.x(value * length), label: format!("{value:.digits$}") })
             .collect();
-        Axis { unit: chart.header.sample_unit.clone(), ticks }
+        Axis { unit: unit.to_vec(), ticks }
     }
 
     /// Ticks at round values, all in the unit that suits the topmost.
@@ -479,6 +517,15 @@ fn with_commas(number: i64) -> String {
     format!("{},{:03}", with_commas(number / 1000), number % 1000)
 }
 
+/// Digits in groups of three.
+fn grouped(digits: &str) -> String {
+    let comma = |at: usize| at > 0 && (digits.len() - at).is_multiple_of(3);
+    let parts = digits
+        .char_indices()
+        .map(|(at, digit)| if comma(at) { format!(",{digit}") } else { digit.to_string() });
+    parts.collect()
+}
+
 fn key(bands: usize, graph_height: f64, place: KeyPlace) -> Vec<Vec<KeyEntry>> {
     let spread = graph_height / (bands as f64 + 1.0);
     match place {
@@ -522,6 +569,14 @@ mod tests {
         let groups = [(0, "0"), (999, "999"), (1000, "1,000"), (12_034_005, "12,034,005")];
         for (number, text) in groups.into_iter().chain([(-5, "-5"), (i64::MIN, "0")]) {
             assert_eq!(with_commas(number), text);
+        }
+        for (digits, text) in [
+            ("7", "7"),
+            ("123", "123"),
+            ("1234", "1,234"),
+            ("18446744073709551616", "18,446,744,073,709,551,616"),
+        ] {
+            assert_eq!(grouped(digits), text);
         }
     }
 }
