@@ -29,6 +29,8 @@ pub struct Census {
     pub header: Header,
     /// Of each complete sample, in seconds; they never decrease.
     pub times_s: Vec<f64>,
+    /// The sum of all rows of each sample.
+    pub sums: Vec<f64>,
     /// In the order of the file, in seconds.
     pub marks_s: Vec<f64>,
     /// Of each band.
@@ -55,12 +57,16 @@ pub struct Total {
     pub area: i64,
     /// In doubles, for the average.
     pub sum: f64,
+    /// The largest row.
+    pub peak: f64,
     /// How many rows.
     pub rows: u64,
 }
 
 impl Total {
+    #[inline]
     pub(crate) fn add(&mut self, value: f64) {
+        self.peak = self.peak.max(value);
         self.area = c_integer(self.area as f64 + value);
         self.sum += value;
         self.rows += 1;
@@ -133,6 +139,7 @@ impl Census {
             }
             Event::EndSample(time_s) => {
                 self.times_s.push(time_s);
+                self.sums.push(self.unfinished.iter().map(|(_, value)| value).sum());
                 self.totals.resize(self.names.len(), Total::default());
                 for (band, value) in self.unfinished.drain(..) {
                     self.totals[band].add(value);
@@ -153,6 +160,7 @@ impl Census {
         let mut places = vec![0; samples.len()];
         samples.iter().enumerate().for_each(|(place, &sample)| places[sample] = place);
         self.times_s.sort_by(f64::total_cmp);
+        self.sums = samples.iter().map(|&sample| self.sums[sample]).collect();
         self.places = Some(places);
     }
 
