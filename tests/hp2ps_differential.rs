@@ -108,7 +108,10 @@ fn a_second_run_takes_over_what_the_first_left_as_ghc_does() {
     }
 }
 
+/// A run beside the `.aux` file of the one before, but without its page: ours finds its colours there, of which the
+/// `.aux` file tells hardly more than red.
 fn file_run(tool: &Path, folder: &Path, text: &str, args: &[String]) -> Option<(Vec<u8>, Vec<u8>)> {
+    let _ = std::fs::remove_file(folder.join("run.ps"));
     std::fs::write(folder.join("run.hp"), text).expect("the folder takes files");
     let run = Command::new(tool).args(args).arg("run").current_dir(folder).output().expect("the tool starts");
     let file = |name: &str| std::fs::read(folder.join(name)).expect("written");

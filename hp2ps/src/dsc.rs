@@ -7,7 +7,7 @@ use crate::layout::{
     FRAME_PT, KEY_TEXT_X_PT, KeyPlace, LABEL_FONT_PT, LINE_PT, MARGIN_PT, Page, TICK_PT, TITLE_FONT_PT,
 };
 use crate::ps::{Placement, Sheet, TITLE_LEFT_PT, TITLE_MIDDLE_PT, TITLE_RIGHT_PT, on_paper};
-use crate::text;
+use crate::{shade, text};
 
 /// The most bytes of a comment line, its end not counted.
 pub(crate) const LINE_MOST_BYTES: usize = 254;
@@ -26,7 +26,9 @@ pub(crate) fn header(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::
         typecase.comments(out)?;
     }
     let orientation = if sheet.placement.is_turned() { "Landscape" } else { "Portrait" };
-    writeln!(out, "%%Orientation: {orientation}\n%%Pages: {pages}\n%%PageOrder: Ascend\n%%EndComments")
+    writeln!(out, "%%Orientation: {orientation}\n%%Pages: {pages}\n%%PageOrder: Ascend")?;
+    shade::write_colours(out, sheet.shades)?;
+    writeln!(out, "%%EndComments")
 }
 
 /// How many pages a document has: the graph's, and those of the key.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::{error, fmt};
 
@@ -70,7 +70,8 @@ impl Route {
         self.open().map_err(Error::Io).and_then(chart).map_err(FileError::about(self.input_name()))
     }
 
-    /// Reads the `.aux` file that an earlier run left; empty for a filter, which leaves none.
+    /// Reads the `.aux` file that an earlier run left, and the colours from its page if that is there; empty for a
+    /// filter, which leaves neither.
     ///
     /// # Errors
     /// What the file system or [`Previous::parse`] reports, with the file's name.
@@ -79,7 +80,13 @@ impl Route {
             return Ok(Previous::default());
         };
         let text = fs::read(&path).map_err(Error::Io);
-        text.and_then(|text| Previous::parse(&text)).map_err(FileError::about(path.display()))
+        let previous = text.and_then(|text| Previous::parse(&text));
+        let mut previous = previous.map_err(FileError::about(path.display()))?;
+        let page = self.output("ps").filter(|page| page.is_file());
+        if let Some(page) = page.and_then(|page| File::open(page).ok()) {
+            previous.take_colours(BufReader::new(page));
+        }
+        Ok(previous)
     }
 
     /// Writes the output whole: to `<base>.<extension>`, or to standard output for a filter, where a reader

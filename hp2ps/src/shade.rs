@@ -1,6 +1,10 @@
 //! Fills of bands: ten greys or 27 colours, given out from the bottom of the chart up.
 
 use std::collections::HashMap;
+use std::io::{self, BufRead, Write};
+
+use crate::auxfile::Previous;
+use crate::dsc::LINE_MOST_BYTES;
 
 /// Grey levels, 0 is black.
 const GREYS: [f64; 10] = [0.0, 0.2, 0.6, 0.3, 0.9, 0.4, 1.0, 0.7, 0.5, 0.8];
@@ -60,7 +64,10 @@ impl Shade {
         if !colour {
             return Shade::from_number(GREYS[index % GREYS.len()], false);
         }
-        let channels = COLOURS[index % COLOURS.len()].map(|tenths| f64::from(tenths) / 10.0);
+        Shade::of_colour(COLOURS[index % COLOURS.len()].map(|tenths| f64::from(tenths) / 10.0))
+    }
+
+    pub(crate) fn of_colour(channels: [f64; 3]) -> Shade {
         let [red, green, blue] = channels;
         Shade { fill: Fill::Colour(channels), number: red / 10.0 + green / 1e3 + blue / 1e5 }
     }
@@ -82,18 +89,74 @@ impl Shade {
 pub(crate) fn assign<'a>(
     names: impl Iterator<Item = &'a [u8]>,
     colour: bool,
-    fixed: &HashMap<Vec<u8>, f64>,
+    previous: &Previous,
 ) -> Vec<Shade> {
     let mut known = HashMap::new();
     let mut fresh = 0;
     let mut shade = |name: &'a [u8]| {
-        *known.entry(name).or_insert_with(|| match fixed.get(name) {
-            Some(&number) => Shade::from_number(number, colour),
-            None => {
+        *known.entry(name).or_insert_with(|| match (previous.colours.get(name), previous.shades.get(name)) {
+            (Some(&channels), _) if colour => Shade::of_colour(channels),
+            (_, Some(&number)) => Shade::from_number(number, colour),
+            _ => {
                 fresh += 1;
                 Shade::fresh(fresh - 1, colour)
             }
         })
     };
     names.map(&mut shade).collect()
+}
+
+/// What begins a line of colours among the comments at the head of a page.
+const COLOURS_COMMENT: &str = "%%hp2psColours:";
+
+/// Writes the colours of bands from the bottom up, each as red, green and blue, in as many comment lines as it takes;
+/// none for a page in grey.
+pub(crate) fn write_colours(out: &mut (impl Write + ?Sized), shades: &[Shade]) -> io::Result<()> {
+    let mut line = String::new();
+    for shade in shades {
+        let Fill::Colour([red, green, blue]) = shade.fill else { return Ok(()) };
+        let colour = format!(" {red},{green},{blue}");
+        if COLOURS_COMMENT.len() + line.len() + colour.len() > LINE_MOST_BYTES {
+            writeln!(out, "{COLOURS_COMMENT}{line}")?;
+            line.clear();
+        }
+        line.push_str(&colour);
+    }
+    if line.is_empty() { Ok(()) } else { writeln!(out, "{COLOURS_COMMENT}{line}") }
+}
+
+/// Reads them back from the head of a page; none from what is no page of ours.
+pub(crate) fn read_colours(page: impl BufRead) -> Vec<[f64; 3]> {
+    /// Far more than the colours of any chart take.
+    const MOST_BYTES: u64 = 1 << 22;
+    let lines = page.take(MOST_BYTES).split(b'\n').map_while(Result::ok);
+    let comments = lines.take_while(|line| line.starts_with(b"%"));
+    let colours = comments.filter_map(|line| {
+        let line = line.strip_prefix(COLOURS_COMMENT.as_bytes())?;
+        Some(str::from_utf8(line).ok()?.split_whitespace().map_while(colour).collect::<Vec<_>>())
+    });
+    colours.flatten().collect()
+}
+
+fn colour(text: &str) -> Option<[f64; 3]> {
+    let channels: Vec<f64> = text.split(',').filter_map(|channel| channel.parse().ok()).collect();
+    let channels: [f64; 3] = channels.try_into().ok()?;
+    channels.iter().all(|channel| (0.0..=1.0).contains(channel)).then_some(channels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_come_back_from_short_lines() {
+        let shades: Vec<Shade> = (0..200).map(|index| Shade::fresh(index, true)).collect();
+        let mut text = Vec::new();
+        write_colours(&mut text, &shades).expect("a Vec takes all");
+        assert!(text.split(|&byte| byte == b'\n').all(|line| line.len() < 255));
+        let fills: Vec<Fill> = read_colours(&text[..]).into_iter().map(Fill::Colour).collect();
+        assert_eq!(fills, shades.iter().map(|shade| shade.fill).collect::<Vec<_>>());
+        write_colours(&mut text, &[Shade::fresh(0, false)]).expect("a Vec takes all");
+        assert_eq!(read_colours(&text[..]).len(), 200);
+    }
 }
