@@ -1,0 +1,569 @@
+//! Where everything stands on the picture, in pixels. The origin is the upper left corner, y grows downward.
+
+use hp2ps::metrics::{helvetica_width_pt, shorten};
+
+use crate::colour::{self, Colour, Theme};
+use crate::ticks::{self, Axis};
+use crate::view::{Band, Kind, Mode, View};
+
+/// The size of labels.
+pub const FONT_PX: f64 = 12.0;
+/// The size of the title.
+pub const TITLE_FONT_PX: f64 = 16.0;
+/// Between the edge of the picture and what is in it.
+const MARGIN_PX: f64 = 16.0;
+/// From one line of text to the next.
+const LINE_PX: f64 = 18.0;
+/// The title's two lines.
+const HEAD_PX: f64 = 44.0;
+/// The side of a box in the key.
+pub const BOX_PX: f64 = 11.0;
+/// The part of the width that the key takes at most.
+const KEY_PART: f64 = 0.34;
+/// Rows of the key are no lower than this.
+const LEAST_ROW_PX: f64 = 13.0;
+/// How many leaks are named under the chart.
+const NAMED_LEAKS: usize = 5;
+
+/// A point of the picture.
+pub type Px = (f64, f64);
+
+/// How the picture looks.
+#[derive(Clone, Debug)]
+pub struct SceneOptions {
+    /// Width and height, in pixels.
+    pub size_px: (f64, f64),
+    /// Instead of the JOB.
+    pub title: Option<String>,
+    /// Whether marks are left out.
+    pub no_marks: bool,
+    /// Fill bands with patterns for print without colour.
+    pub pattern: bool,
+    /// Instead of the view's own: the largest value and the time from left to right, so that charts can be compared.
+    pub value_range: Option<f64>,
+    /// As `value_range`.
+    pub time_range_s: Option<f64>,
+}
+
+impl Default for SceneOptions {
+    fn default() -> Self {
+        SceneOptions {
+            size_px: (1000.0, 560.0),
+            title: None,
+            no_marks: false,
+            pattern: false,
+            value_range: None,
+            time_range_s: None,
+        }
+    }
+}
+
+/// A rectangle.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Rect {
+    /// The left edge.
+    pub x: f64,
+    /// The upper edge.
+    pub y: f64,
+    /// To the right.
+    pub width: f64,
+    /// Downward.
+    pub height: f64,
+}
+
+impl Rect {
+    /// The right edge.
+    pub fn right(&self) -> f64 {
+        self.x + self.width
+    }
+
+    /// The lower edge.
+    pub fn foot(&self) -> f64 {
+        self.y + self.height
+    }
+}
+
+/// A band as it is drawn.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// Its upper edge from left to right if bands are stacked, its line if not.
+    pub edge: Vec<Px>,
+    /// Its fill or the colour of its line.
+    pub colour: Colour,
+    /// Its pattern, by number, if patterns are asked for.
+    pub pattern: Option<usize>,
+}
+
+/// A row of the key.
+#[derive(Clone, Debug)]
+pub struct KeyRow {
+    /// Which band, by its place from the bottom up.
+    pub band: usize,
+    /// The middle of the row.
+    pub y: f64,
+    /// The name, its middle left out if it is long.
+    pub label: String,
+    /// Its peak, with unit.
+    pub figure: String,
+}
+
+/// The key.
+#[derive(Clone, Debug, Default)]
+pub struct Key {
+    /// Left edge of the boxes, of the names, and right edge of the figures.
+    pub xs: (f64, f64, f64),
+    /// From the top down, as bands lie.
+    pub rows: Vec<KeyRow>,
+    /// The size of its texts.
+    pub font_px: f64,
+    /// What is said at its foot about bands without a row.
+    pub rest: Option<(f64, String)>,
+}
+
+/// A labelled place on a time.
+#[derive(Clone, Debug)]
+pub struct Flag {
+    /// Where.
+    pub at: Px,
+    /// What it says.
+    pub label: String,
+    /// Whether the label stands left of it, as there is no room on the right.
+    pub leftward: bool,
+}
+
+/// A laid-out chart.
+#[derive(Clone, Debug)]
+pub struct Scene {
+    /// Width and height.
+    pub size_px: (f64, f64),
+    /// What is shown of each band.
+    pub mode: Mode,
+    /// What ran.
+    pub title: String,
+    /// What the chart shows, in a line.
+    pub subtitle: String,
+    /// When.
+    pub date: String,
+    /// Where the bands are.
+    pub graph: Rect,
+    /// From the bottom up.
+    pub shapes: Vec<Shape>,
+    /// The sum of all bands; empty if bands are not stacked by value.
+    pub total: Vec<Px>,
+    /// The place of zero.
+    pub zero_y: f64,
+    /// Below the graph.
+    pub x_axis: Axis,
+    /// Left of the graph.
+    pub y_axis: Axis,
+    /// The largest sum.
+    pub peak: Option<Flag>,
+    /// At the foot of the graph.
+    pub marks: Vec<Flag>,
+    /// Right of the graph.
+    pub key: Key,
+    /// Under the graph: the middle of each line and what it says; the first is the heading.
+    pub notes: Vec<(f64, String)>,
+    /// Seconds at the left edge of the graph, and per pixel.
+    pub time_scale: (f64, f64),
+    /// Values per pixel upward from `zero_y`.
+    pub value_per_px: f64,
+}
+
+impl Scene {
+    /// Lays a view out.
+    pub fn new(view: &View, options: &SceneOptions) -> Scene {
+        let (width, height) = options.size_px;
+        let notes = notes(view, height);
+        let key_width = key_width(view, width);
+        let top = MARGIN_PX + HEAD_PX;
+        let foot = height - MARGIN_PX - notes.len() as f64 * LINE_PX - 1.5 * LINE_PX;
+        let range = value_range(view, options);
+        let y_axis = ticks::values(range, &view.header.value_unit, view.mode, (foot - top).max(1.0));
+        let left = MARGIN_PX + widest(y_axis.ticks.iter().map(|tick| &*tick.label)) + 8.0;
+        let graph = Rect {
+            x: left,
+            y: top,
+            width: (width - MARGIN_PX - key_width - left).max(1.0),
+            height: (foot - top).max(1.0),
+        };
+        let scales = Scales::new(view, options, graph, range);
+        let colours = colours(view);
+        let shapes = view.bands.iter().zip(colours).enumerate().map(|(at, (band, colour))| Shape {
+            edge: band.curve.iter().map(|&(time_s, value)| scales.px(time_s, value)).collect(),
+            colour,
+            pattern: options.pattern.then_some(at),
+        });
+        Scene {
+            size_px: options.size_px,
+            mode: view.mode,
+            title: title(view, options, width),
+            subtitle: subtitle(view),
+            date: String::from_utf8_lossy(&view.header.date).into_owned(),
+            shapes: shapes.collect(),
+            total: match view.mode {
+                Mode::Stacked => view.total.iter().map(|&(time_s, value)| scales.px(time_s, value)).collect(),
+                _ => Vec::new(),
+            },
+            zero_y: scales.px(0.0, 0.0).1,
+            x_axis: ticks::times(scales.window_s, &view.header.sample_unit, graph.width)
+                .placed(|time_s| scales.px(time_s, 0.0).0),
+            y_axis: y_axis.placed(|value| scales.px(0.0, value).1),
+            peak: peak(view, &scales),
+            marks: if options.no_marks { Vec::new() } else { marks(view, &scales) },
+            key: key(view, graph, width, key_width),
+            notes,
+            time_scale: (scales.window_s.0, (scales.window_s.1 - scales.window_s.0) / graph.width),
+            value_per_px: (range.1 - range.0) / graph.height,
+            graph,
+        }
+    }
+
+    /// The colour of a band.
+    pub fn colour(&self, band: usize) -> Colour {
+        self.shapes[band].colour
+    }
+}
+
+/// From times and values to pixels.
+struct Scales {
+    graph: Rect,
+    window_s: (f64, f64),
+    range: (f64, f64),
+}
+
+impl Scales {
+    fn new(view: &View, options: &SceneOptions, graph: Rect, range: (f64, f64)) -> Scales {
+        let (from_s, to_s) = view.window_s;
+        let width_s = options.time_range_s.unwrap_or(to_s - from_s);
+        Scales { graph, window_s: (from_s, from_s + if width_s > 0.0 { width_s } else { 1.0 }), range }
+    }
+
+    fn px(&self, time_s: f64, value: f64) -> Px {
+        let part = (time_s - self.window_s.0) / (self.window_s.1 - self.window_s.0);
+        let height = (value - self.range.0) / (self.range.1 - self.range.0);
+        (self.graph.x + part * self.graph.width, self.graph.foot() - height * self.graph.height)
+    }
+}
+
+/// The values at the foot and the top of the graph.
+fn value_range(view: &View, options: &SceneOptions) -> (f64, f64) {
+    let values = view.bands.iter().flat_map(|band| &band.curve).map(|point| point.1);
+    let (least, largest) =
+        values.fold((0.0, 0.0), |(low, high), value| (f64::min(low, value), f64::max(high, value)));
+    let largest = match view.mode {
+        Mode::Share | Mode::OwnPeak => 1.0,
+        _ => options.value_range.unwrap_or(largest),
+    };
+    (least, if largest > least { largest } else { least + 1.0 })
+}
+
+fn colours(view: &View) -> Vec<Colour> {
+    let named = |band: &&Band| band.kind == Kind::Named;
+    let bands: Vec<(&[u8], f64)> =
+        view.bands.iter().filter(named).map(|band| (&*band.name, band.share)).collect();
+    let mut of_names = colour::of_bands(&bands).into_iter();
+    let mut of_resident = colour::RESIDENT.into_iter().cycle();
+    let colour = |band: &Band| match band.kind {
+        Kind::Named => of_names.next(),
+        Kind::Other(_) => Some(colour::OTHER),
+        Kind::Resident => of_resident.next(),
+    };
+    view.bands.iter().map(colour).map(|colour| colour.unwrap_or(colour::OTHER)).collect()
+}
+
+fn title(view: &View, options: &SceneOptions, width: f64) -> String {
+    let job = String::from_utf8_lossy(&view.header.job);
+    let date = width_px(&String::from_utf8_lossy(&view.header.date), FONT_PX);
+    let room = width - 3.0 * MARGIN_PX - date;
+    shorten(options.title.as_deref().unwrap_or(&job), room, TITLE_FONT_PX)
+}
+
+fn subtitle(view: &View) -> String {
+    let what = match view.mode {
+        Mode::Stacked => "live bytes by band".to_owned(),
+        Mode::Lines => "live bytes of each band".to_owned(),
+        Mode::Share => "share of each band".to_owned(),
+        Mode::OwnPeak => "each band against its own peak".to_owned(),
+        Mode::Growth { since_s } => format!("growth of each band since {}", ticks::time(since_s)),
+    };
+    let peak = ticks::amount(view.peak.value, &view.header.value_unit);
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let leaks = match view.leaks.len() {
+        0 => String::new(),
+        count => {
+            format!(" · {count} band{} grow{} steadily", plural(count), if count == 1 { "s" } else { "" })
+        }
+    };
+    let (samples, s) = (view.samples, plural(view.samples));
+    format!("{what} · peak {peak} at {} · {samples} sample{s}{leaks}", ticks::time(view.peak.time_s))
+}
+
+/// The largest sum, labelled.
+fn peak(view: &View, scales: &Scales) -> Option<Flag> {
+    if view.mode != Mode::Stacked || view.peak.value <= 0.0 {
+        return None;
+    }
+    let at = scales.px(view.peak.time_s, view.peak.value);
+    let label = format!("peak {}", ticks::amount(view.peak.value, &view.header.value_unit));
+    let leftward = at.0 + width_px(&label, FONT_PX) + 12.0 > scales.graph.right();
+    Some(Flag { at, label, leftward })
+}
+
+fn marks(view: &View, scales: &Scales) -> Vec<Flag> {
+    let flag = |&time_s: &f64| {
+        let (x, _) = scales.px(time_s, 0.0);
+        let label = ticks::time(time_s);
+        let leftward = x + width_px(&label, FONT_PX) + 6.0 > scales.graph.right();
+        Flag { at: (x, scales.graph.y), label, leftward }
+    };
+    view.marks_s.iter().map(flag).collect()
+}
+
+fn label_of(band: &Band) -> String {
+    let name = String::from_utf8_lossy(&band.name);
+    match band.kind {
+        Kind::Other(count) => format!("{name} ({count} more)"),
+        _ => name.into_owned(),
+    }
+}
+
+/// What the key says of a band besides its name.
+fn figure_of(view: &View, band: &Band) -> String {
+    match view.mode {
+        Mode::Share => format!("{:.0} %", band.share * 100.0),
+        _ => ticks::amount(band.peak.value, &view.header.value_unit),
+    }
+}
+
+fn key_width(view: &View, width: f64) -> f64 {
+    let label = widest(view.bands.iter().map(label_of));
+    let figure = widest(view.bands.iter().map(|band| figure_of(view, band)));
+    (MARGIN_PX + BOX_PX + 6.0 + label + 14.0 + figure).min(width * KEY_PART)
+}
+
+fn key(view: &View, graph: Rect, width: f64, key_width: f64) -> Key {
+    let count = view.bands.len();
+    let room = ((graph.height / LEAST_ROW_PX) as usize).max(1);
+    let shown = if count <= room { count } else { room - 1 };
+    // Those with the largest areas have a row.
+    let mut rows: Vec<usize> = (0..count).collect();
+    rows.sort_by(|&a, &b| view.bands[b].share.total_cmp(&view.bands[a].share).then(b.cmp(&a)));
+    rows.truncate(shown);
+    rows.sort_unstable_by(|a, b| b.cmp(a));
+    let row_px = (graph.height / (shown + usize::from(shown < count)).max(1) as f64).min(LINE_PX);
+    let font_px = FONT_PX.min(row_px - 1.5);
+    let left = width - MARGIN_PX - key_width + MARGIN_PX;
+    let xs = (left, left + BOX_PX + 6.0, width - MARGIN_PX);
+    let y_of = |row: usize| graph.y + (row as f64 + 0.5) * row_px;
+    let rows = rows.into_iter().enumerate().map(|(row, at)| {
+        let band = &view.bands[at];
+        let figure = figure_of(view, band);
+        let label_px = xs.2 - xs.1 - width_px(&figure, font_px) - 10.0;
+        KeyRow { band: at, y: y_of(row), label: shorten(&label_of(band), label_px, font_px), figure }
+    });
+    let rest = (shown < count).then(|| (y_of(shown), format!("and {} more", count - shown)));
+    Key { xs, rows: rows.collect(), font_px, rest }
+}
+
+/// The lines under the graph: bands that grow steadily.
+fn notes(view: &View, height: f64) -> Vec<(f64, String)> {
+    let unit = &view.header.value_unit;
+    let name = |name: &[u8]| shorten(&String::from_utf8_lossy(name), 420.0, FONT_PX);
+    let lines = view.leaks.iter().take(NAMED_LEAKS).map(|(band, trend)| {
+        format!(
+            "{}: {} → {}, {}",
+            name(band),
+            ticks::amount(trend.start, unit),
+            ticks::amount(trend.end, unit),
+            ticks::rate(trend.slope_per_s, unit)
+        )
+    });
+    let mut lines: Vec<String> = lines.collect();
+    match view.leaks.len() {
+        0 => return Vec::new(),
+        count if count > NAMED_LEAKS => {
+            lines.insert(0, format!("Grow steadily ({} of {count}):", NAMED_LEAKS))
+        }
+        _ => lines.insert(0, "Grow steadily:".to_owned()),
+    }
+    let first = height - MARGIN_PX - lines.len() as f64 * LINE_PX;
+    lines.into_iter().enumerate().map(|(at, line)| (first + (at as f64 + 0.5) * LINE_PX, line)).collect()
+}
+
+fn widest(texts: impl Iterator<Item = impl AsRef<str>>) -> f64 {
+    texts.map(|text| width_px(text.as_ref(), FONT_PX)).fold(0.0, f64::max)
+}
+
+/// The width of a text in Helvetica, and in the fonts of the same widths that stand in for it.
+pub fn width_px(text: &str, size_px: f64) -> f64 {
+    helvetica_width_pt(text, size_px)
+}
+
+/// A part of the picture without meaning, for formats that know shapes and texts only.
+#[derive(Clone, Debug)]
+pub enum Primitive<'a> {
+    /// A filled area, with a pattern's number instead of the plain colour if one is asked for.
+    Area(Vec<Px>, Colour, Option<usize>),
+    /// A line, with its width; dashed or not.
+    Line(Vec<Px>, Colour, f64, bool),
+    /// A text on a base line.
+    Text {
+        /// Where the base line begins, has its middle, or ends.
+        at: Px,
+        /// Where `at` is.
+        anchor: Anchor,
+        /// In pixels.
+        size_px: f64,
+        /// Its colour.
+        colour: Colour,
+        /// What it says.
+        text: std::borrow::Cow<'a, str>,
+    },
+}
+
+/// Which point of a text its place is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    /// The left end.
+    Start,
+    /// The middle.
+    Middle,
+    /// The right end.
+    End,
+}
+
+impl Scene {
+    /// Everything, from the back to the front.
+    pub fn primitives(&self, theme: &Theme) -> Vec<Primitive<'_>> {
+        let mut all = Vec::new();
+        self.push_grid(&mut all, theme);
+        self.push_bands(&mut all, theme);
+        self.push_axes(&mut all, theme);
+        self.push_flags(&mut all, theme);
+        self.push_key(&mut all, theme);
+        self.push_texts(&mut all, theme);
+        all
+    }
+
+    /// The polygon between a stacked band's edge and the one below it, or the foot of the graph.
+    pub fn polygon(&self, band: usize) -> Vec<Px> {
+        let edge = &self.shapes[band].edge;
+        let below = band.checked_sub(1).map(|below| &self.shapes[below].edge);
+        let foot =
+            || [edge.last(), edge.first()].into_iter().flatten().map(|&(x, _)| (x, self.zero_y)).collect();
+        let back: Vec<Px> = below.map_or_else(foot, |below| below.iter().rev().copied().collect());
+        edge.iter().copied().chain(back).collect()
+    }
+
+    fn push_grid<'a>(&'a self, all: &mut Vec<Primitive<'a>>, theme: &Theme) {
+        for tick in &self.y_axis.ticks {
+            let line = vec![(self.graph.x, tick.at), (self.graph.right(), tick.at)];
+            all.push(Primitive::Line(line, theme.grid, 1.0, false));
+        }
+    }
+
+    fn push_bands<'a>(&'a self, all: &mut Vec<Primitive<'a>>, theme: &Theme) {
+        for (at, shape) in self.shapes.iter().enumerate() {
+            if self.is_stacked() {
+                all.push(Primitive::Area(self.polygon(at), shape.colour, shape.pattern));
+                all.push(Primitive::Line(shape.edge.clone(), theme.background, 0.5, false));
+            } else {
+                all.push(Primitive::Line(
+                    shape.edge.clone(),
+                    shape.colour,
+                    1.75,
+                    shape.pattern.is_some_and(|at| at % 2 == 1),
+                ));
+            }
+        }
+        all.push(Primitive::Line(self.total.clone(), theme.text, 1.0, false));
+    }
+
+    /// Whether bands are areas on each other.
+    pub fn is_stacked(&self) -> bool {
+        self.mode.is_stacked()
+    }
+
+    fn push_axes<'a>(&'a self, all: &mut Vec<Primitive<'a>>, theme: &Theme) {
+        let Rect { x, y, .. } = self.graph;
+        let (right, foot) = (self.graph.right(), self.graph.foot());
+        all.push(Primitive::Line(vec![(x, y), (x, foot), (right, foot)], theme.muted, 1.0, false));
+        for tick in &self.x_axis.ticks {
+            all.push(Primitive::Line(vec![(tick.at, foot), (tick.at, foot + 4.0)], theme.muted, 1.0, false));
+            all.push(text((tick.at, foot + 17.0), Anchor::Middle, FONT_PX, theme.muted, &tick.label));
+        }
+        for tick in &self.y_axis.ticks {
+            all.push(text(
+                (x - 8.0, tick.at + MIDDLE * FONT_PX),
+                Anchor::End,
+                FONT_PX,
+                theme.muted,
+                &tick.label,
+            ));
+        }
+        all.push(text((right, foot + 32.0), Anchor::End, FONT_PX, theme.muted, &self.x_axis.unit));
+        all.push(text((x, y - 6.0), Anchor::Start, FONT_PX, theme.muted, &self.y_axis.unit));
+    }
+
+    fn push_flags<'a>(&'a self, all: &mut Vec<Primitive<'a>>, theme: &Theme) {
+        for mark in &self.marks {
+            let (x, y) = mark.at;
+            all.push(Primitive::Line(vec![(x, y), (x, self.graph.foot())], theme.text, 1.0, true));
+            all.push(mark.text(10.0, FONT_PX - 1.0, theme.text));
+        }
+        if let Some(peak) = &self.peak {
+            let (x, y) = peak.at;
+            let diamond = vec![(x, y - 4.0), (x + 4.0, y), (x, y + 4.0), (x - 4.0, y)];
+            all.push(Primitive::Area(diamond, theme.accent, None));
+            all.push(peak.text(-6.0, FONT_PX, theme.accent));
+        }
+    }
+
+    fn push_key<'a>(&'a self, all: &mut Vec<Primitive<'a>>, theme: &Theme) {
+        let Key { xs, rows, font_px, rest } = &self.key;
+        let half = BOX_PX.min(*font_px) / 2.0;
+        for row in rows {
+            let base = row.y + MIDDLE * font_px;
+            let (left, right) = (xs.0, xs.0 + 2.0 * half);
+            let (top, foot) = (row.y - half, row.y + half);
+            let shape = &self.shapes[row.band];
+            let corners = vec![(left, top), (right, top), (right, foot), (left, foot)];
+            all.push(Primitive::Area(corners, shape.colour, shape.pattern));
+            all.push(text((xs.1, base), Anchor::Start, *font_px, theme.text, &row.label));
+            all.push(text((xs.2, base), Anchor::End, *font_px, theme.muted, &row.figure));
+        }
+        if let Some((y, rest)) = rest {
+            all.push(text((xs.1, y + MIDDLE * font_px), Anchor::Start, *font_px, theme.muted, rest));
+        }
+    }
+
+    fn push_texts<'a>(&'a self, all: &mut Vec<Primitive<'a>>, theme: &Theme) {
+        let title = (MARGIN_PX, MARGIN_PX + TITLE_FONT_PX - 3.0);
+        all.push(text(title, Anchor::Start, TITLE_FONT_PX, theme.text, &self.title));
+        let date = (self.size_px.0 - MARGIN_PX, title.1);
+        all.push(text(date, Anchor::End, FONT_PX, theme.muted, &self.date));
+        all.push(text((MARGIN_PX, title.1 + LINE_PX), Anchor::Start, FONT_PX, theme.muted, &self.subtitle));
+        for (at, (y, note)) in self.notes.iter().enumerate() {
+            let colour = if at == 0 { theme.accent } else { theme.text };
+            let left = MARGIN_PX + if at == 0 { 0.0 } else { 12.0 };
+            all.push(text((left, y + MIDDLE * FONT_PX), Anchor::Start, FONT_PX, colour, note));
+        }
+    }
+}
+
+/// From the middle of a line of text down to its base line, as part of the size.
+pub const MIDDLE: f64 = 0.36;
+
+impl Flag {
+    /// The label beside its place, `down` pixels lower.
+    fn text(&self, down: f64, size_px: f64, colour: Colour) -> Primitive<'_> {
+        let (x, y) = self.at;
+        let (anchor, aside) = if self.leftward { (Anchor::End, -6.0) } else { (Anchor::Start, 6.0) };
+        text((x + aside, y + down), anchor, size_px, colour, &self.label)
+    }
+}
+
+fn text(at: Px, anchor: Anchor, size_px: f64, colour: Colour, text: &str) -> Primitive<'_> {
+    Primitive::Text { at, anchor, size_px, colour, text: text.into() }
+}
