@@ -48,8 +48,10 @@ fn text_comment(out: &mut (impl Write + ?Sized), keyword: &str, value: &[u8]) ->
     out.write_all(keyword.as_bytes())?;
     let room = LINE_MOST_BYTES - keyword.len();
     if value.starts_with('(') {
+        /// Twice that, all escaped, fits a line and needs no break.
+        const ESCAPED_BYTES: usize = 110;
         // It would be read as a string of PostScript, or as the promise of a value at the end.
-        out.write_all(&text::literal(head(value, (room - "()".len()) / 2).as_bytes()))?;
+        out.write_all(&text::literal(head(value, ESCAPED_BYTES).as_bytes()))?;
     } else {
         out.write_all(head(value, room).as_bytes())?;
     }
