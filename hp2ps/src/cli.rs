@@ -65,6 +65,7 @@ impl PsArgs {
             key,
             text: style(self.text),
             axes: style(self.axes),
+            fills: style(false),
             name_chars: names.map(usize::from),
             ..self.chart.page_options()
         }

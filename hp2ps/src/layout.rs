@@ -68,7 +68,7 @@ pub enum Style {
     /// As GHC's tool does, to the last digit.
     #[default]
     Ghc,
-    /// For reading. Texts: real widths, any script, a key that leaves the graph most of the page. Axes: ticks at round
+    /// For reading. Fills: none white. Texts: real widths, any script, a key that leaves the graph most of the page. Axes: ticks at round
     /// values with as many digits as they need, all in one unit.
     Readable,
 }
@@ -80,6 +80,8 @@ pub struct PageOptions {
     pub text: Style,
     /// Where ticks stand and what they say.
     pub axes: Style,
+    /// Which fills bands get; none for reading is white.
+    pub fills: Style,
     /// The most characters of a name in the key; the middle of a longer one is left out.
     pub name_chars: Option<usize>,
     /// The height of the title box.

@@ -64,7 +64,7 @@ impl<'a> Drawing<'a> {
         let names = chart.bands.iter().map(|band| &band.name[..]);
         Drawing {
             page: layout::Page::new(chart, options),
-            shades: shade::assign(names, colour, previous),
+            shades: shade::assign(names, colour, previous, options.fills),
             chart,
         }
     }

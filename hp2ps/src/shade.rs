@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Write};
 
 use crate::auxfile::Previous;
 use crate::dsc::LINE_MOST_BYTES;
+use crate::layout::Style;
 
 /// Grey levels, 0 is black.
 const GREYS: [f64; 10] = [0.0, 0.2, 0.6, 0.3, 0.9, 0.4, 1.0, 0.7, 0.5, 0.8];
@@ -59,12 +60,18 @@ pub struct Shade {
 }
 
 impl Shade {
-    /// The shade of the band drawn as number `index` from 0; the shades repeat.
-    fn fresh(index: usize, colour: bool) -> Shade {
-        if !colour {
-            return Shade::from_number(GREYS[index % GREYS.len()], false);
-        }
-        Shade::of_colour(COLOURS[index % COLOURS.len()].map(|tenths| f64::from(tenths) / 10.0))
+    /// All shades in their order, GHC's or those that are seen against a white page; they repeat without end.
+    fn fresh(colour: bool, style: Style) -> impl Iterator<Item = Shade> {
+        let seen = move |shade: &Shade| style == Style::Ghc || !shade.is_white();
+        let of_tenths = |tenths: [u8; 3]| Shade::of_colour(tenths.map(|tenths| f64::from(tenths) / 10.0));
+        let of_level = |level| Shade::from_number(level, false);
+        let shades: Vec<Shade> =
+            if colour { COLOURS.map(of_tenths).to_vec() } else { GREYS.map(of_level).to_vec() };
+        shades.into_iter().filter(seen).collect::<Vec<_>>().into_iter().cycle()
+    }
+
+    fn is_white(&self) -> bool {
+        matches!(self.fill, Fill::Grey(1.0) | Fill::Colour([1.0, 1.0, 1.0]))
     }
 
     pub(crate) fn of_colour(channels: [f64; 3]) -> Shade {
@@ -90,17 +97,16 @@ pub(crate) fn assign<'a>(
     names: impl Iterator<Item = &'a [u8]>,
     colour: bool,
     previous: &Previous,
+    style: Style,
 ) -> Vec<Shade> {
     let mut known = HashMap::new();
-    let mut fresh = 0;
+    let mut fresh = Shade::fresh(colour, style);
     let mut shade = |name: &'a [u8]| {
         *known.entry(name).or_insert_with(|| match (previous.colours.get(name), previous.shades.get(name)) {
             (Some(&channels), _) if colour => Shade::of_colour(channels),
             (_, Some(&number)) => Shade::from_number(number, colour),
-            _ => {
-                fresh += 1;
-                Shade::fresh(fresh - 1, colour)
-            }
+            // It never ends.
+            _ => fresh.next().unwrap_or(Shade::from_number(0.0, false)),
         })
     };
     names.map(&mut shade).collect()
