@@ -357,31 +357,63 @@ fn fill_and_stroke(out: &mut (impl Write + ?Sized), shade: Shade) -> io::Result<
 /// Each band runs along the line below it to the last sample and back along its own.
 fn bands(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::Result<()> {
     let page = sheet.page;
-    let mut below = vec![0.0; page.xs.len()];
-    let mut above = below.clone();
+    let xs = Numbers::new(page.xs.iter().copied());
+    let mut line = vec![0.0; page.xs.len()];
+    let on_page = |line: &[f64]| Numbers::new(line.iter().map(|y| page.graph.y + y));
+    let mut below = on_page(&line);
     for (band, &shade) in page.bands.iter().zip(sheet.shades) {
-        band.stack_on(&mut above);
-        outline(out, page, &below, &above)?;
+        band.stack_on(&mut line);
+        let above = on_page(&line);
+        outline(out, &xs, &below, &above)?;
         fill_and_stroke(out, shade)?;
-        below.copy_from_slice(&above);
+        below = above;
     }
     Ok(())
 }
 
-fn outline(out: &mut (impl Write + ?Sized), page: &Page, below: &[f64], above: &[f64]) -> io::Result<()> {
+fn outline(
+    out: &mut (impl Write + ?Sized),
+    xs: &Numbers,
+    below: &Numbers,
+    above: &Numbers,
+) -> io::Result<()> {
     let mut command = " moveto\n";
-    let mut text = Vec::new();
-    let forth = page.xs.iter().zip(below);
-    let back = page.xs.iter().zip(above).rev();
+    let mut text = Vec::with_capacity(2 * (xs.text.len() + above.text.len()) + 32 * xs.ends.len());
+    let forth = xs.iter().zip(below.iter());
+    let back = xs.iter().zip(above.iter()).rev();
     let doubled_ends = forth.clone().take(1).chain(forth).chain(back.clone().take(1)).chain(back);
     for (x, y) in doubled_ends {
-        push_fixed(&mut text, *x);
+        text.extend_from_slice(x);
         text.push(b' ');
-        push_fixed(&mut text, page.graph.y + y);
+        text.extend_from_slice(y);
         text.extend_from_slice(command.as_bytes());
         command = " lineto\n";
     }
     out.write_all(&text)
+}
+
+/// Numbers as text. The x of a sample is written for every band, and a line for the bands on both of its sides.
+struct Numbers {
+    text: Vec<u8>,
+    /// Where each number ends.
+    ends: Vec<usize>,
+}
+
+impl Numbers {
+    fn new(values: impl ExactSizeIterator<Item = f64>) -> Numbers {
+        let mut numbers =
+            Numbers { text: Vec::with_capacity(12 * values.len()), ends: Vec::with_capacity(values.len()) };
+        for value in values {
+            push_fixed(&mut numbers.text, value);
+            numbers.ends.push(numbers.text.len());
+        }
+        numbers
+    }
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = &[u8]> + ExactSizeIterator + Clone {
+        let start = |at: usize| at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        (0..self.ends.len()).map(move |at| &self.text[start(at)..self.ends[at]])
+    }
 }
 
 /// Appends what `{:.6}` prints, several times as fast: outlines are most of a page.
@@ -390,7 +422,8 @@ fn push_fixed(out: &mut Vec<u8>, value: f64) {
     const MOST: f64 = 1e4;
     const DOUBT: f64 = 1e-4;
     let millionths = value * 1e6;
-    let whole = millionths.floor();
+    // As `floor` for what is used below; that would be a call.
+    let whole = millionths as u64 as f64;
     // Near the middle between two texts the exact value decides, and the sign of a zero is left to it too.
     if !(0.0..MOST).contains(&value) || (millionths - whole - 0.5).abs() < DOUBT || value == 0.0 {
         // Writing to a Vec cannot fail.

@@ -156,13 +156,13 @@ mod tests {
 
     #[test]
     fn colours_come_back_from_short_lines() {
-        let shades: Vec<Shade> = (0..200).map(|index| Shade::fresh(index, true)).collect();
+        let shades: Vec<Shade> = Shade::fresh(true, Style::Ghc).take(200).collect();
         let mut text = Vec::new();
         write_colours(&mut text, &shades).expect("a Vec takes all");
         assert!(text.split(|&byte| byte == b'\n').all(|line| line.len() < 255));
         let fills: Vec<Fill> = read_colours(&text[..]).into_iter().map(Fill::Colour).collect();
         assert_eq!(fills, shades.iter().map(|shade| shade.fill).collect::<Vec<_>>());
-        write_colours(&mut text, &[Shade::fresh(0, false)]).expect("a Vec takes all");
+        write_colours(&mut text, &[Shade::from_number(0.0, false)]).expect("a Vec takes all");
         assert_eq!(read_colours(&text[..]).len(), 200);
     }
 }
