@@ -3,7 +3,8 @@
 use hp2ps::metrics::{helvetica_width_pt, shorten};
 
 use crate::colour::{self, Colour, Theme};
-use crate::ticks::{self, Axis};
+use crate::reduce::Point;
+use crate::ticks::{self, Axis, Tick};
 use crate::view::{Band, Kind, Mode, View};
 
 /// The size of labels.
@@ -22,6 +23,10 @@ pub const BOX_PX: f64 = 11.0;
 const KEY_PART: f64 = 0.34;
 /// Rows of the key are no lower than this.
 const LEAST_ROW_PX: f64 = 13.0;
+/// The width of the line of a band that is not stacked.
+pub(crate) const LINE_WIDTH_PX: f64 = 1.75;
+/// The labels of the time axis, and a line for its unit.
+const FOOT_PX: f64 = 40.0;
 /// How many leaks are named under the chart.
 const NAMED_LEAKS: usize = 5;
 
@@ -177,7 +182,7 @@ impl Scene {
         let notes = notes(view, height);
         let key_width = key_width(view, width);
         let top = MARGIN_PX + HEAD_PX;
-        let foot = height - MARGIN_PX - notes.len() as f64 * LINE_PX - 1.5 * LINE_PX;
+        let foot = height - MARGIN_PX - notes.len() as f64 * LINE_PX - FOOT_PX;
         let range = value_range(view, options);
         let y_axis = ticks::values(range, &view.header.value_unit, view.mode, (foot - top).max(1.0));
         let left = MARGIN_PX + widest(y_axis.ticks.iter().map(|tick| &*tick.label)) + 8.0;
@@ -190,7 +195,7 @@ impl Scene {
         let scales = Scales::new(view, options, graph, range);
         let colours = colours(view);
         let shapes = view.bands.iter().zip(colours).enumerate().map(|(at, (band, colour))| Shape {
-            edge: band.curve.iter().map(|&(time_s, value)| scales.px(time_s, value)).collect(),
+            edge: scales.line(&band.curve),
             colour,
             pattern: options.pattern.then_some(at),
         });
@@ -202,12 +207,11 @@ impl Scene {
             date: String::from_utf8_lossy(&view.header.date).into_owned(),
             shapes: shapes.collect(),
             total: match view.mode {
-                Mode::Stacked => view.total.iter().map(|&(time_s, value)| scales.px(time_s, value)).collect(),
+                Mode::Stacked => scales.line(&view.total),
                 _ => Vec::new(),
             },
             zero_y: scales.px(0.0, 0.0).1,
-            x_axis: ticks::times(scales.window_s, &view.header.sample_unit, graph.width)
-                .placed(|time_s| scales.px(time_s, 0.0).0),
+            x_axis: time_axis(view, &scales).placed(|time_s| scales.px(time_s, 0.0).0),
             y_axis: y_axis.placed(|value| scales.px(0.0, value).1),
             peak: peak(view, &scales),
             marks: if options.no_marks { Vec::new() } else { marks(view, &scales) },
@@ -230,13 +234,26 @@ struct Scales {
     graph: Rect,
     window_s: (f64, f64),
     range: (f64, f64),
+    /// Whether all samples have one time: it stands in the middle, and bands are as wide as the graph.
+    at_once: bool,
 }
 
 impl Scales {
     fn new(view: &View, options: &SceneOptions, graph: Rect, range: (f64, f64)) -> Scales {
         let (from_s, to_s) = view.window_s;
         let width_s = options.time_range_s.unwrap_or(to_s - from_s);
-        Scales { graph, window_s: (from_s, from_s + if width_s > 0.0 { width_s } else { 1.0 }), range }
+        let at_once = width_s <= 0.0;
+        let window_s = if at_once { (from_s - 0.5, from_s + 0.5) } else { (from_s, from_s + width_s) };
+        Scales { graph, window_s, range, at_once }
+    }
+
+    fn line(&self, curve: &[Point]) -> Vec<Px> {
+        let mut line: Vec<Px> = curve.iter().map(|&(time_s, value)| self.px(time_s, value)).collect();
+        if let (true, Some(first), Some(last)) = (self.at_once, line.first().copied(), line.last().copied()) {
+            line.insert(0, (self.graph.x, first.1));
+            line.push((self.graph.right(), last.1));
+        }
+        line
     }
 
     fn px(&self, time_s: f64, value: f64) -> Px {
@@ -244,6 +261,15 @@ impl Scales {
         let height = (value - self.range.0) / (self.range.1 - self.range.0);
         (self.graph.x + part * self.graph.width, self.graph.foot() - height * self.graph.height)
     }
+}
+
+fn time_axis(view: &View, scales: &Scales) -> Axis {
+    let axis = ticks::times(scales.window_s, &view.header.sample_unit, scales.graph.width);
+    if !scales.at_once {
+        return axis;
+    }
+    let value = view.window_s.0;
+    Axis { ticks: vec![Tick { value, at: 0.0, label: value.to_string() }], ..axis }
 }
 
 /// The values at the foot and the top of the graph.
@@ -369,7 +395,7 @@ fn key(view: &View, graph: Rect, width: f64, key_width: f64) -> Key {
 /// The lines under the graph: bands that grow steadily.
 fn notes(view: &View, height: f64) -> Vec<(f64, String)> {
     let unit = &view.header.value_unit;
-    let name = |name: &[u8]| shorten(&String::from_utf8_lossy(name), 420.0, FONT_PX);
+    let name = |name: &[u8]| isolated(&shorten(&String::from_utf8_lossy(name), 420.0, FONT_PX));
     let lines = view.leaks.iter().take(NAMED_LEAKS).map(|(band, trend)| {
         format!(
             "{}: {} → {}, {}",
@@ -389,6 +415,12 @@ fn notes(view: &View, height: f64) -> Vec<(f64, String)> {
     }
     let first = height - MARGIN_PX - lines.len() as f64 * LINE_PX;
     lines.into_iter().enumerate().map(|(at, line)| (first + (at as f64 + 0.5) * LINE_PX, line)).collect()
+}
+
+/// A text that changes the direction of nothing beside it, wherever it is written from right to left.
+pub(crate) fn isolated(text: &str) -> String {
+    // Nothing before Hebrew is.
+    if text.chars().all(|c| c < '\u{590}') { text.to_owned() } else { format!("\u{2068}{text}\u{2069}") }
 }
 
 fn widest(texts: impl Iterator<Item = impl AsRef<str>>) -> f64 {
@@ -436,13 +468,14 @@ pub enum Anchor {
 impl Scene {
     /// Everything, from the back to the front.
     pub fn primitives(&self, theme: &Theme) -> Vec<Primitive<'_>> {
-        let mut all = Vec::new();
-        self.push_grid(&mut all, theme);
-        self.push_bands(&mut all, theme);
-        self.push_axes(&mut all, theme);
-        self.push_flags(&mut all, theme);
-        self.push_key(&mut all, theme);
-        self.push_texts(&mut all, theme);
+        let mut all = self.grid(theme);
+        all.extend(self.bands(theme));
+        all.extend(self.axes(theme));
+        all.extend(self.marks.iter().flat_map(|mark| self.mark(mark, theme)));
+        all.extend(self.peak.iter().flat_map(|peak| peak_flag(peak, theme)));
+        all.extend(self.key.rows.iter().flat_map(|row| self.key_row(row, theme)));
+        all.extend(self.key_rest(theme));
+        all.extend(self.texts(theme));
         all
     }
 
@@ -456,28 +489,26 @@ impl Scene {
         edge.iter().copied().chain(back).collect()
     }
 
-    fn push_grid<'a>(&'a self, all: &mut Vec<Primitive<'a>>, theme: &Theme) {
-        for tick in &self.y_axis.ticks {
-            let line = vec![(self.graph.x, tick.at), (self.graph.right(), tick.at)];
-            all.push(Primitive::Line(line, theme.grid, 1.0, false));
-        }
+    /// Lines through the graph at the ticks of values.
+    pub(crate) fn grid(&self, theme: &Theme) -> Vec<Primitive<'_>> {
+        let line =
+            |y| Primitive::Line(vec![(self.graph.x, y), (self.graph.right(), y)], theme.grid, 1.0, false);
+        self.y_axis.ticks.iter().map(|tick| line(tick.at)).collect()
     }
 
-    fn push_bands<'a>(&'a self, all: &mut Vec<Primitive<'a>>, theme: &Theme) {
+    fn bands(&self, theme: &Theme) -> Vec<Primitive<'_>> {
+        let mut all = Vec::new();
         for (at, shape) in self.shapes.iter().enumerate() {
             if self.is_stacked() {
                 all.push(Primitive::Area(self.polygon(at), shape.colour, shape.pattern));
                 all.push(Primitive::Line(shape.edge.clone(), theme.background, 0.5, false));
             } else {
-                all.push(Primitive::Line(
-                    shape.edge.clone(),
-                    shape.colour,
-                    1.75,
-                    shape.pattern.is_some_and(|at| at % 2 == 1),
-                ));
+                let dashed = shape.pattern.is_some_and(|at| at % 2 == 1);
+                all.push(Primitive::Line(shape.edge.clone(), shape.colour, LINE_WIDTH_PX, dashed));
             }
         }
         all.push(Primitive::Line(self.total.clone(), theme.text, 1.0, false));
+        all
     }
 
     /// Whether bands are areas on each other.
@@ -485,71 +516,91 @@ impl Scene {
         self.mode.is_stacked()
     }
 
-    fn push_axes<'a>(&'a self, all: &mut Vec<Primitive<'a>>, theme: &Theme) {
+    fn axes(&self, theme: &Theme) -> Vec<Primitive<'_>> {
+        let mut all = self.frame(theme);
+        all.extend(self.x_axis.ticks.iter().flat_map(|tick| self.x_tick(tick, theme)));
+        all.extend(self.y_axis.ticks.iter().map(|tick| self.y_tick(tick, theme)));
+        all
+    }
+
+    /// The left edge and the foot of the graph, and the units beside them.
+    pub(crate) fn frame(&self, theme: &Theme) -> Vec<Primitive<'_>> {
         let Rect { x, y, .. } = self.graph;
         let (right, foot) = (self.graph.right(), self.graph.foot());
-        all.push(Primitive::Line(vec![(x, y), (x, foot), (right, foot)], theme.muted, 1.0, false));
-        for tick in &self.x_axis.ticks {
-            all.push(Primitive::Line(vec![(tick.at, foot), (tick.at, foot + 4.0)], theme.muted, 1.0, false));
-            all.push(text((tick.at, foot + 17.0), Anchor::Middle, FONT_PX, theme.muted, &tick.label));
-        }
-        for tick in &self.y_axis.ticks {
-            all.push(text(
-                (x - 8.0, tick.at + MIDDLE * FONT_PX),
-                Anchor::End,
-                FONT_PX,
-                theme.muted,
-                &tick.label,
-            ));
-        }
-        all.push(text((right, foot + 32.0), Anchor::End, FONT_PX, theme.muted, &self.x_axis.unit));
-        all.push(text((x, y - 6.0), Anchor::Start, FONT_PX, theme.muted, &self.y_axis.unit));
+        vec![
+            Primitive::Line(vec![(x, y), (x, foot), (right, foot)], theme.muted, 1.0, false),
+            text((right, foot + 33.0), Anchor::End, FONT_PX, theme.muted, &self.x_axis.unit),
+            text((x, y - 6.0), Anchor::Start, FONT_PX, theme.muted, &self.y_axis.unit),
+        ]
     }
 
-    fn push_flags<'a>(&'a self, all: &mut Vec<Primitive<'a>>, theme: &Theme) {
-        for mark in &self.marks {
-            let (x, y) = mark.at;
-            all.push(Primitive::Line(vec![(x, y), (x, self.graph.foot())], theme.text, 1.0, true));
-            all.push(mark.text(10.0, FONT_PX - 1.0, theme.text));
-        }
-        if let Some(peak) = &self.peak {
-            let (x, y) = peak.at;
-            let diamond = vec![(x, y - 4.0), (x + 4.0, y), (x, y + 4.0), (x - 4.0, y)];
-            all.push(Primitive::Area(diamond, theme.accent, None));
-            all.push(peak.text(-6.0, FONT_PX, theme.accent));
-        }
+    /// A tick of the time axis and its label.
+    pub(crate) fn x_tick<'a>(&self, tick: &'a Tick, theme: &Theme) -> [Primitive<'a>; 2] {
+        let foot = self.graph.foot();
+        let line = vec![(tick.at, foot), (tick.at, foot + 4.0)];
+        let label = text((tick.at, foot + 17.0), Anchor::Middle, FONT_PX, theme.muted, &tick.label);
+        [Primitive::Line(line, theme.muted, 1.0, false), label]
     }
 
-    fn push_key<'a>(&'a self, all: &mut Vec<Primitive<'a>>, theme: &Theme) {
-        let Key { xs, rows, font_px, rest } = &self.key;
+    /// The label of a tick of the value axis.
+    pub(crate) fn y_tick<'a>(&self, tick: &'a Tick, theme: &Theme) -> Primitive<'a> {
+        let at = (self.graph.x - 8.0, tick.at + MIDDLE * FONT_PX);
+        text(at, Anchor::End, FONT_PX, theme.muted, &tick.label)
+    }
+
+    /// A dashed line through the graph and its label.
+    pub(crate) fn mark<'a>(&self, mark: &'a Flag, theme: &Theme) -> [Primitive<'a>; 2] {
+        let (x, y) = mark.at;
+        let line = Primitive::Line(vec![(x, y), (x, self.graph.foot())], theme.text, 1.0, true);
+        [line, mark.text(10.0, FONT_PX - 1.0, theme.text)]
+    }
+
+    /// The box, the name and the figure of a band.
+    pub(crate) fn key_row<'a>(&'a self, row: &'a KeyRow, theme: &Theme) -> [Primitive<'a>; 3] {
+        let Key { xs, font_px, .. } = &self.key;
         let half = BOX_PX.min(*font_px) / 2.0;
-        for row in rows {
-            let base = row.y + MIDDLE * font_px;
-            let (left, right) = (xs.0, xs.0 + 2.0 * half);
-            let (top, foot) = (row.y - half, row.y + half);
-            let shape = &self.shapes[row.band];
-            let corners = vec![(left, top), (right, top), (right, foot), (left, foot)];
-            all.push(Primitive::Area(corners, shape.colour, shape.pattern));
-            all.push(text((xs.1, base), Anchor::Start, *font_px, theme.text, &row.label));
-            all.push(text((xs.2, base), Anchor::End, *font_px, theme.muted, &row.figure));
-        }
-        if let Some((y, rest)) = rest {
-            all.push(text((xs.1, y + MIDDLE * font_px), Anchor::Start, *font_px, theme.muted, rest));
-        }
+        let base = row.y + MIDDLE * font_px;
+        let (left, right) = (xs.0, xs.0 + 2.0 * half);
+        let (top, foot) = (row.y - half, row.y + half);
+        let shape = &self.shapes[row.band];
+        let corners = vec![(left, top), (right, top), (right, foot), (left, foot)];
+        [
+            Primitive::Area(corners, shape.colour, shape.pattern),
+            text((xs.1, base), Anchor::Start, *font_px, theme.text, &row.label),
+            text((xs.2, base), Anchor::End, *font_px, theme.muted, &row.figure),
+        ]
     }
 
-    fn push_texts<'a>(&'a self, all: &mut Vec<Primitive<'a>>, theme: &Theme) {
+    /// What the key says at its foot.
+    pub(crate) fn key_rest(&self, theme: &Theme) -> Option<Primitive<'_>> {
+        let Key { xs, font_px, rest, .. } = &self.key;
+        let (y, rest) = rest.as_ref()?;
+        Some(text((xs.1, y + MIDDLE * font_px), Anchor::Start, *font_px, theme.muted, rest))
+    }
+
+    /// The title, the line under it, the date, and the notes.
+    pub(crate) fn texts(&self, theme: &Theme) -> Vec<Primitive<'_>> {
         let title = (MARGIN_PX, MARGIN_PX + TITLE_FONT_PX - 3.0);
-        all.push(text(title, Anchor::Start, TITLE_FONT_PX, theme.text, &self.title));
         let date = (self.size_px.0 - MARGIN_PX, title.1);
-        all.push(text(date, Anchor::End, FONT_PX, theme.muted, &self.date));
-        all.push(text((MARGIN_PX, title.1 + LINE_PX), Anchor::Start, FONT_PX, theme.muted, &self.subtitle));
+        let mut all = vec![
+            text(title, Anchor::Start, TITLE_FONT_PX, theme.text, &self.title),
+            text(date, Anchor::End, FONT_PX, theme.muted, &self.date),
+            text((MARGIN_PX, title.1 + LINE_PX), Anchor::Start, FONT_PX, theme.muted, &self.subtitle),
+        ];
         for (at, (y, note)) in self.notes.iter().enumerate() {
             let colour = if at == 0 { theme.accent } else { theme.text };
             let left = MARGIN_PX + if at == 0 { 0.0 } else { 12.0 };
             all.push(text((left, y + MIDDLE * FONT_PX), Anchor::Start, FONT_PX, colour, note));
         }
+        all
     }
+}
+
+/// A diamond at the largest sum and its label.
+pub(crate) fn peak_flag<'a>(peak: &'a Flag, theme: &Theme) -> [Primitive<'a>; 2] {
+    let (x, y) = peak.at;
+    let diamond = vec![(x, y - 4.0), (x + 4.0, y), (x, y + 4.0), (x - 4.0, y)];
+    [Primitive::Area(diamond, theme.accent, None), peak.text(-6.0, FONT_PX, theme.accent)]
 }
 
 /// From the middle of a line of text down to its base line, as part of the size.
