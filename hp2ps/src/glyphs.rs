@@ -2,12 +2,12 @@
 //! too, such as Chinese. Without the feature `glyphs` there are none.
 
 #[cfg(feature = "glyphs")]
-pub(crate) use embedded::{Glyph, find};
+pub use embedded::{Glyph, dejavu, find};
 #[cfg(not(feature = "glyphs"))]
-pub(crate) use none::{Glyph, find};
+pub use none::{Glyph, find};
 
 /// Units of a glyph in one size.
-pub(crate) const UNITS: u16 = 2048;
+pub const UNITS: u16 = 2048;
 
 #[cfg(feature = "glyphs")]
 mod embedded {
@@ -24,9 +24,14 @@ mod embedded {
         face.filter(|face| face.units_per_em() == UNITS)
     });
 
+    /// DejaVu Sans.
+    pub fn dejavu() -> Option<&'static Face<'static>> {
+        DEJAVU.as_ref()
+    }
+
     /// The glyph of a character.
     #[derive(Clone, Copy, Debug)]
-    pub(crate) enum Glyph {
+    pub enum Glyph {
         /// Of DejaVu Sans.
         Outline(GlyphId),
         /// Of Unifont, 16 pixels high.
@@ -34,14 +39,14 @@ mod embedded {
     }
 
     /// The glyph of a character, if a font has it.
-    pub(crate) fn find(c: char) -> Option<Glyph> {
+    pub fn find(c: char) -> Option<Glyph> {
         let outline = DEJAVU.as_ref().and_then(|face| face.glyph_index(c)).map(Glyph::Outline);
         outline.or_else(|| unifont::get_glyph(c).map(Glyph::Bitmap))
     }
 
     impl Glyph {
         /// The advance width in [`UNITS`].
-        pub(crate) fn advance(self) -> u16 {
+        pub fn advance(self) -> u16 {
             match self {
                 Glyph::Outline(id) => {
                     DEJAVU.as_ref().and_then(|face| face.glyph_hor_advance(id)).unwrap_or_default()
@@ -148,14 +153,16 @@ mod embedded {
 mod none {
     /// There is no glyph.
     #[derive(Clone, Copy, Debug)]
-    pub(crate) enum Glyph {}
+    pub enum Glyph {}
 
-    pub(crate) fn find(_: char) -> Option<Glyph> {
+    /// None.
+    pub fn find(_: char) -> Option<Glyph> {
         None
     }
 
     impl Glyph {
-        pub(crate) fn advance(self) -> u16 {
+        /// Of none.
+        pub fn advance(self) -> u16 {
             match self {}
         }
 

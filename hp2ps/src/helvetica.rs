@@ -150,17 +150,23 @@ const BEYOND_ASCII: [(char, u8, u16, &str); 132] = [
 
 /// A character of Helvetica.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Letter {
+pub struct Letter {
     /// Its code in the encoding of the readable style: ASCII and ISO Latin 1 keep theirs.
-    pub(crate) code: u8,
+    pub code: u8,
     /// Its advance width in thousandths of the size.
-    pub(crate) advance: u16,
+    pub advance: u16,
     /// Its name, where the standard encoding has another character or none at the code.
-    pub(crate) name: Option<&'static str>,
+    pub name: Option<&'static str>,
 }
 
 /// The character, if Helvetica has it.
-pub(crate) fn letter(c: char) -> Option<Letter> {
+///
+/// ```
+/// let letter = hp2ps::helvetica::letter('é').expect("Latin");
+/// assert_eq!((letter.code, letter.advance, letter.name), (0xe9, 556, Some("eacute")));
+/// assert_eq!(hp2ps::helvetica::letter('π'), None);
+/// ```
+pub fn letter(c: char) -> Option<Letter> {
     let ascii = |c: char| (c as u8, ASCII[c as usize - usize::from(b' ')]);
     let (code, advance, name) = match c {
         '\'' => (b'\'', ASCII[7], Some("quotesingle")),

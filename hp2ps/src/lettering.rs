@@ -18,7 +18,12 @@ pub(crate) fn advance(c: char) -> f64 {
 }
 
 /// The characters that a text is drawn as, from left to right. All of them have a glyph.
-pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+///
+/// ```
+/// # #[cfg(feature = "glyphs")]
+/// assert_eq!(hp2ps::lettering::visible("a\u{200b}b\n"), "ab␊");
+/// ```
+pub fn visible(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
         return Cow::Borrowed(text);
     }
