@@ -24,15 +24,9 @@ pub struct ChartArgs {
     /// Leave marks out
     #[arg(short = 'y', long = "no-marks")]
     pub no_marks: bool,
-    /// Use the big title box
-    #[arg(short, long = "big-title")]
-    pub big_title: bool,
-    /// Use the small title box
-    #[arg(short, long = "small-title")]
-    pub small_title: bool,
-    /// Profile to draw, `.hp` may be left out; without one read standard input, write standard output
-    #[arg(value_hint = clap::ValueHint::FilePath)]
-    pub file: Option<PathBuf>,
+    /// Take ranges, order and, in hp2ps, shades from the .aux file that hp2ps left
+    #[arg(short, long)]
+    pub previous: bool,
 }
 
 /// The values of `--by-name`.
@@ -79,9 +73,12 @@ pub struct PsArgs {
     /// Put the key on pages of its own; implied by more than 20 bands
     #[arg(short = 'M', long = "multi-page")]
     pub multi_page: bool,
-    /// Take ranges, order and shades from the .aux file of the run before
-    #[arg(short, long)]
-    pub previous: bool,
+    /// Use the big title box
+    #[arg(short, long = "big-title")]
+    pub big_title: bool,
+    /// Use the small title box
+    #[arg(short, long = "small-title")]
+    pub small_title: bool,
     /// Draw for reading, not as GHC does: --fold-trace --limit-by-area --names=32 --axes --text
     #[arg(long, help_heading = "Beyond GHC's hp2ps")]
     pub modern: bool,
@@ -103,6 +100,9 @@ pub struct PsArgs {
     /// Print the manual page or the completions of a shell, and draw nothing
     #[arg(long, value_name = "WHAT", exclusive = true, help_heading = "Beyond GHC's hp2ps")]
     pub generate: Option<Generated>,
+    /// Profile to draw, `.hp` may be left out; without one read standard input, write standard output
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    pub file: Option<PathBuf>,
 }
 
 /// What `--generate` prints.

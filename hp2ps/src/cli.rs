@@ -28,16 +28,6 @@ impl ChartArgs {
             ..BandOptions::default()
         }
     }
-
-    /// The layout they ask for, with the key on the graph.
-    pub fn page_options(&self) -> PageOptions {
-        let title = match (self.big_title, self.small_title) {
-            (true, _) => TitleSize::Big,
-            (_, true) => TitleSize::Small,
-            _ => TitleSize::ByJob,
-        };
-        PageOptions { title, no_marks: self.no_marks, ..PageOptions::default() }
-    }
 }
 
 impl PsArgs {
@@ -59,6 +49,11 @@ impl PsArgs {
             0 => KeyPlace::Nowhere,
             _ => KeyPlace::OnGraph,
         };
+        let title = match (self.big_title, self.small_title) {
+            (true, _) => TitleSize::Big,
+            (_, true) => TitleSize::Small,
+            _ => TitleSize::ByJob,
+        };
         let style = |readable| if readable || self.modern { Style::Readable } else { Style::Ghc };
         let names = self.names.or(self.modern.then_some(MODERN_NAME_CHARS));
         PageOptions {
@@ -67,7 +62,8 @@ impl PsArgs {
             axes: style(self.axes),
             fills: style(false),
             name_chars: names.map(usize::from),
-            ..self.chart.page_options()
+            title,
+            no_marks: self.chart.no_marks,
         }
     }
 

@@ -6,7 +6,7 @@ use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::{error, fmt};
 
-use crate::input::Input;
+pub use crate::input::Input;
 use crate::{BandOptions, Chart, Error, Previous};
 
 /// Where a chart comes from and goes to.
@@ -66,8 +66,16 @@ impl Route {
     /// # Errors
     /// What opening or [`Chart::read`] reports, with the file's name.
     pub fn read_chart(&self, options: &BandOptions, previous: &Previous) -> Result<Chart, FileError> {
-        let chart = |mut input| Chart::read(&mut input, options, previous);
-        self.open().map_err(Error::Io).and_then(chart).map_err(FileError::about(self.input_name()))
+        self.read(|input| Chart::read(input, options, previous))
+    }
+
+    /// Reads the profile in any way.
+    ///
+    /// # Errors
+    /// What opening or `read` reports, with the file's name.
+    pub fn read<T>(&self, read: impl FnOnce(&mut Input) -> Result<T, Error>) -> Result<T, FileError> {
+        let read = |mut input| read(&mut input);
+        self.open().map_err(Error::Io).and_then(read).map_err(FileError::about(self.input_name()))
     }
 
     /// Reads the `.aux` file that an earlier run left, and the colours from its page if that is there; empty for a
@@ -99,11 +107,7 @@ impl Route {
         extension: &str,
         text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), FileError> {
-        let written = match self.output(extension) {
-            Some(path) => replace(&path, text).map_err(|error| (path.display().to_string(), error)),
-            None => to_stdout(text).map_err(|error| ("stdout".to_owned(), error)),
-        };
-        written.map_err(|(file, error)| FileError { file, error: Error::Io(error) })
+        write(self.output(extension).as_deref(), text)
     }
 
     fn open(&self) -> io::Result<Input> {
@@ -112,6 +116,21 @@ impl Route {
             Route::Files { profile, .. } => Input::open(profile),
         }
     }
+}
+
+/// Writes a file whole, or standard output if there is none, where a reader that went away is no error.
+///
+/// # Errors
+/// What `text` or the file system reports, with the file's name; the old file, if any, is then as it was.
+pub fn write(
+    path: Option<&Path>,
+    text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), FileError> {
+    let written = match path {
+        Some(path) => replace(path, text).map_err(|error| (path.display().to_string(), error)),
+        None => to_stdout(text).map_err(|error| ("stdout".to_owned(), error)),
+    };
+    written.map_err(|(file, error)| FileError { file, error: Error::Io(error) })
 }
 
 /// An error and the file it is about.

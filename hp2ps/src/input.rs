@@ -15,7 +15,7 @@ const LARGE_BYTES: u64 = 32 << 20;
 
 /// A profile that can be read again from its start.
 #[derive(Debug)]
-pub(crate) struct Input {
+pub struct Input {
     source: Source,
     progress: Option<Progress>,
 }

@@ -27,8 +27,8 @@ fn run(args: &PsArgs) -> Result<(), FileError> {
     if let Some(generated) = args.generate {
         return Route::Filter.write("", |out| out.write_all(generated.text()));
     }
-    let route = Route::new(args.chart.file.as_deref());
-    let previous = if args.previous { route.read_previous()? } else { Previous::default() };
+    let route = Route::new(args.file.as_deref());
+    let previous = if args.chart.previous { route.read_previous()? } else { Previous::default() };
     let chart = route.read_chart(&args.band_options(), &previous)?;
     let drawing = Drawing::new(&chart, &args.page_options(), args.colour, &previous);
     for warning in chart.warnings.iter().chain(&drawing.warnings()) {
