@@ -57,7 +57,7 @@ mod embedded {
         }
 
         /// The left, lower, right and upper edges of its ink in [`UNITS`].
-        pub(crate) fn bounds(self) -> [i16; 4] {
+        pub fn bounds(self) -> [i16; 4] {
             match self {
                 Glyph::Outline(id) => {
                     let bounds = DEJAVU.as_ref().and_then(|face| face.glyph_bounding_box(id));
@@ -166,7 +166,8 @@ mod none {
             match self {}
         }
 
-        pub(crate) fn bounds(self) -> [i16; 4] {
+        /// Of none.
+        pub fn bounds(self) -> [i16; 4] {
             match self {}
         }
 
