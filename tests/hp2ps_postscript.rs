@@ -9,9 +9,8 @@ use std::io::Cursor;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use hp_common::{Random, data, filter, folder, ghc_tool, split_after};
-use hp2ps::layout::{FRAME_PT, KEY_TEXT_X_PT, KeyPlace, LABEL_FONT_PT, PageOptions, Style, TitleSize};
-use hp2ps::metrics::helvetica_width_pt;
+use hp_common::{Random, data, filter, folder, ghc_tool};
+use hp2ps::layout::{FRAME_PT, KeyPlace, PageOptions, Style, TitleSize};
 use hp2ps::{BandOptions, Chart, Drawing, Placement, Previous};
 
 const LINE_PT: f64 = 0.5;
@@ -45,14 +44,9 @@ fn draw(chart: &Chart, options: &PageOptions, placement: Placement, colour: bool
     postscript
 }
 
-const READABLE: PageOptions = PageOptions {
-    text: Style::Readable,
-    axes: Style::Readable,
-    name_chars: None,
-    title: TitleSize::ByJob,
-    key: KeyPlace::OnGraph,
-    no_marks: false,
-};
+fn readable() -> PageOptions {
+    PageOptions { text: Style::Readable, axes: Style::Readable, ..PageOptions::default() }
+}
 
 fn ghc_style() -> PageOptions {
     PageOptions::default()
@@ -281,8 +275,8 @@ fn numbers(text: &str) -> [f64; 4] {
     numbers.try_into().expect("four numbers")
 }
 
-/// All pages of a document as one grey picture each, `dpi` pixels an inch.
-fn pictures(files: &[String], page_pt: (u32, u32), dpi: u32) -> Vec<Picture> {
+/// All pages of some files as grey pixels from the upper left corner on, `dpi` an inch.
+fn pictures(files: &[String], page_pt: (u32, u32), dpi: u32) -> Vec<Vec<u8>> {
     let (width, height) = page_pt;
     let head = [
         "-sDEVICE=pgmraw".to_owned(),
@@ -294,14 +288,7 @@ fn pictures(files: &[String], page_pt: (u32, u32), dpi: u32) -> Vec<Picture> {
     ];
     let (stdout, _) = gs(&[&head, files].concat(), "pictures");
     let (width, height) = ((width * dpi).div_ceil(72) as usize, (height * dpi).div_ceil(72) as usize);
-    let one = split_pictures(&stdout, width * height);
-    one.into_iter().map(|pixels| Picture { width, height, pixels }).collect()
-}
-
-struct Picture {
-    width: usize,
-    height: usize,
-    pixels: Vec<u8>,
+    split_pictures(&stdout, width * height)
 }
 
 /// Each is a head that ends with the line `255`, and `size` bytes.
@@ -313,19 +300,6 @@ fn split_pictures(mut stream: &[u8], size: usize) -> Vec<Vec<u8>> {
         stream = &stream[head + size..];
     }
     pictures
-}
-
-impl Picture {
-    /// The dark pixels of a rectangle in points from the lower left corner.
-    fn ink(&self, left: f64, lower: f64, right: f64, upper: f64, dpi: f64) -> usize {
-        let scale = dpi / 72.0;
-        let columns = (left * scale) as usize..((right * scale).ceil() as usize).min(self.width);
-        let rows = self.height - ((upper * scale).ceil() as usize).min(self.height)
-            ..self.height - (lower * scale) as usize;
-        rows.flat_map(|row| columns.clone().map(move |column| row * self.width + column))
-            .filter(|&at| self.pixels[at] < 128)
-            .count()
-    }
 }
 
 // ---- boxes
@@ -449,8 +423,7 @@ fn a_page_drawn_alone_or_in_any_order_is_the_page_in_sequence() {
                 structure.pages.iter().rev().flat_map(|page| page.iter().copied()).collect();
             let backward = [structure.before, &backward, structure.after].concat();
             let files = stored(&folder, [text.clone(), backward].into_iter().chain(alone));
-            let drawn: Vec<Vec<u8>> =
-                pictures(&files, (792, 792), 60).into_iter().map(|picture| picture.pixels).collect();
+            let drawn = pictures(&files, (792, 792), 60);
             let (sequence, rest) = drawn.split_at(4);
             let (backward, alone) = rest.split_at(4);
             assert!(backward.iter().rev().eq(sequence), "{about}: backward");
@@ -605,7 +578,7 @@ fn texts_with_backslashes_look_as_on_ghcs_page() {
     });
     assert_eq!((theirs.len(), ours.len()), (shown.len(), shown.len()));
     for ((profile, _), (theirs, ours)) in shown.iter().zip(theirs.iter().zip(&ours)) {
-        assert!(theirs.pixels == ours.pixels, "{profile}");
+        assert!(theirs == ours, "{profile}");
     }
 }
 
@@ -630,103 +603,7 @@ fn what_the_page_does_not_show_is_said() {
     assert_eq!(losses(&format!("{:80}\\b", ""), "n", &ghc_style()), [""; 0]);
     let without_key = PageOptions { key: KeyPlace::Nowhere, ..PageOptions::default() };
     assert_eq!(losses("a", "ü", &without_key), [""; 0]);
-    assert_eq!(losses("ü\\n", "ü", &READABLE), [""; 0]);
-}
-
-// ---- any script
-
-/// Names of all kinds, as bytes.
-fn scripts() -> Vec<Vec<u8>> {
-    let names = [
-        "Straße",
-        "Łódź",
-        "naïve–“q”",
-        "don't`tick´",
-        "Ελληνικά",
-        "Кириллица",
-        "日本語",
-        "한국어",
-        "ไทย",
-        "𝔸𝕓",
-        "😀",
-        "ΑΒΓ/main",
-        "שלום",
-        "العربية",
-        "ctrl\u{1}\u{7f}\u{85}",
-        "\u{fdfd}\u{20000}",
-    ];
-    let mut names: Vec<Vec<u8>> = names.iter().map(|name| name.as_bytes().to_vec()).collect();
-    names.push(b"br\xe6\x97oken\xff".to_vec());
-    names
-}
-
-#[cfg(feature = "glyphs")]
-#[test]
-fn every_glyph_of_any_script_leaves_ink() {
-    const DPI: u32 = 144;
-    if !has_ghostscript() {
-        return;
-    }
-    let chart = chart_of(&scripts());
-    // The size of the frame, so that the page's points are the picture's.
-    let text = draw(&chart, &READABLE, eps(FRAME_PT.0), false);
-    structure(&text, "scripts");
-    let files = stored(&folder("postscript_scripts"), [text]);
-    let pictures = pictures(&files, (648, 432), DPI);
-    let page = Drawing::new(&chart, &READABLE, false, &Previous::default()).page;
-    for entry in &page.key[0] {
-        let name = String::from_utf8_lossy(&page.bands[entry.band].label).into_owned();
-        let base = entry.y - LABEL_FONT_PT / 2.0;
-        let mut left = page.key_x + KEY_TEXT_X_PT;
-        // From right to left the cells are those of other letters, but as many.
-        for end in name.char_indices().map(|(at, c)| at + c.len_utf8()) {
-            let right = page.key_x + KEY_TEXT_X_PT + helvetica_width_pt(&name[..end], LABEL_FONT_PT);
-            let (lower, upper) = (base - 0.25 * LABEL_FONT_PT, base + LABEL_FONT_PT);
-            // Thai vowels above and below take no room of their own.
-            if right - left > 0.5 {
-                let ink = pictures[0].ink(left, lower, right, upper, DPI.into());
-                assert!(ink > 0, "{name}: the character before byte {end}");
-            }
-            left = right;
-        }
-    }
-}
-
-#[cfg(feature = "glyphs")]
-#[test]
-fn texts_are_as_wide_as_they_are_measured() {
-    if !has_ghostscript() {
-        return;
-    }
-    let latin: Vec<Vec<u8>> = (0x20..0x180)
-        .step_by(12)
-        .map(|first| (first..first + 12).filter_map(char::from_u32).collect::<String>().into_bytes())
-        .collect();
-    let folder = folder("postscript_widths");
-    for names in [scripts(), latin] {
-        let chart = chart_of(&names);
-        let options = PageOptions { key: KeyPlace::OwnPages, ..READABLE };
-        let text = draw(&chart, &options, Placement::default(), false);
-        let page = Drawing::new(&chart, &options, false, &Previous::default()).page;
-        let measured: Vec<u8> = split_after(&text, b"] textshow\n")
-            .into_iter()
-            .flat_map(|piece| match piece.strip_suffix(b"textshow\n") {
-                Some(operand) => [operand, b"dup textwidth == textshow\n"].concat(),
-                None => piece.to_vec(),
-            })
-            .collect();
-        let files = stored(&folder, [measured]);
-        let (_, said) =
-            gs(&[&["-sDEVICE=nullpage".to_owned(), "-r2400".to_owned()][..], &files].concat(), "widths");
-        let widths: Vec<f64> = said.lines().filter_map(|line| line.parse().ok()).collect();
-        let labels: Vec<&Vec<u8>> =
-            page.key.iter().flatten().map(|entry| &page.bands[entry.band].label).collect();
-        for label in labels {
-            let label = String::from_utf8_lossy(label);
-            let width = helvetica_width_pt(&label, LABEL_FONT_PT);
-            assert!(widths.iter().any(|known| (known - width).abs() < 0.01), "{label}: {width} {widths:?}");
-        }
-    }
+    assert_eq!(losses("ü\\n", "ü", &readable()), [""; 0]);
 }
 
 // ---- colours of the run before
@@ -758,4 +635,119 @@ fn a_second_run_in_colour_has_the_colours_of_the_first() {
     };
     assert_eq!(colours(&without).len(), 3, "{:?}", colours(&without));
     assert_eq!(colours(&first).len(), 20);
+}
+
+#[cfg(feature = "glyphs")]
+mod any_script {
+    use hp2ps::layout::{KEY_TEXT_X_PT, LABEL_FONT_PT};
+    use hp2ps::metrics::helvetica_width_pt;
+
+    use super::hp_common::split_after;
+    use super::*;
+
+    /// Names of all kinds, as bytes.
+    fn scripts() -> Vec<Vec<u8>> {
+        let names = [
+            "Straße",
+            "Łódź",
+            "naïve–“q”",
+            "don't`tick´",
+            "Ελληνικά",
+            "Кириллица",
+            "日本語",
+            "한국어",
+            "ไทย",
+            "𝔸𝕓",
+            "😀",
+            "ΑΒΓ/main",
+            "שלום",
+            "العربية",
+            "ctrl\u{1}\u{7f}\u{85}",
+            "\u{fdfd}\u{20000}",
+        ];
+        let mut names: Vec<Vec<u8>> = names.iter().map(|name| name.as_bytes().to_vec()).collect();
+        names.push(b"br\xe6\x97oken\xff".to_vec());
+        names
+    }
+
+    const DPI: u32 = 144;
+
+    /// The dark pixels of a picture of the frame, in a rectangle in points from its lower left corner.
+    fn ink(pixels: &[u8], (left, lower): (f64, f64), (right, upper): (f64, f64)) -> usize {
+        let scale = f64::from(DPI) / 72.0;
+        let (width, height) = ((FRAME_PT.0 * scale) as usize, (FRAME_PT.1 * scale) as usize);
+        let columns = (left * scale) as usize..((right * scale).ceil() as usize).min(width);
+        let rows = height - ((upper * scale).ceil() as usize).min(height)..height - (lower * scale) as usize;
+        let in_row = |row: usize| columns.clone().map(move |column| row * width + column);
+        rows.flat_map(in_row).filter(|&at| pixels[at] < 128).count()
+    }
+
+    #[test]
+    fn every_glyph_of_any_script_leaves_ink() {
+        if !has_ghostscript() {
+            return;
+        }
+        let chart = chart_of(&scripts());
+        // The size of the frame, so that the page's points are the picture's.
+        let text = draw(&chart, &readable(), eps(FRAME_PT.0), false);
+        structure(&text, "scripts");
+        let files = stored(&folder("postscript_scripts"), [text]);
+        let pictures = pictures(&files, (648, 432), DPI);
+        let page = Drawing::new(&chart, &readable(), false, &Previous::default()).page;
+        for entry in &page.key[0] {
+            let name = String::from_utf8_lossy(&page.bands[entry.band].label).into_owned();
+            let base = entry.y - LABEL_FONT_PT / 2.0;
+            let mut left = page.key_x + KEY_TEXT_X_PT;
+            // From right to left the cells are those of other letters, but as many.
+            for end in name.char_indices().map(|(at, c)| at + c.len_utf8()) {
+                let right = page.key_x + KEY_TEXT_X_PT + helvetica_width_pt(&name[..end], LABEL_FONT_PT);
+                let (lower, upper) = (base - 0.25 * LABEL_FONT_PT, base + LABEL_FONT_PT);
+                // Thai vowels above and below take no room of their own.
+                if right - left > 0.5 {
+                    let ink = ink(&pictures[0], (left, lower), (right, upper));
+                    assert!(ink > 0, "{name}: the character before byte {end}");
+                }
+                left = right;
+            }
+        }
+    }
+
+    #[test]
+    fn texts_are_as_wide_as_they_are_measured() {
+        if !has_ghostscript() {
+            return;
+        }
+        let latin: Vec<Vec<u8>> = (0x20..0x180)
+            .step_by(12)
+            .map(|first| (first..first + 12).filter_map(char::from_u32).collect::<String>().into_bytes())
+            .collect();
+        let folder = folder("postscript_widths");
+        for names in [scripts(), latin] {
+            let chart = chart_of(&names);
+            let options = PageOptions { key: KeyPlace::OwnPages, ..readable() };
+            let text = draw(&chart, &options, Placement::default(), false);
+            let page = Drawing::new(&chart, &options, false, &Previous::default()).page;
+            let measured: Vec<u8> = split_after(&text, b"] textshow\n")
+                .into_iter()
+                .flat_map(|piece| match piece.strip_suffix(b"textshow\n") {
+                    Some(operand) => [operand, b"dup textwidth == textshow\n"].concat(),
+                    None => piece.to_vec(),
+                })
+                .collect();
+            let files = stored(&folder, [measured]);
+            let (_, said) =
+                gs(&[&["-sDEVICE=nullpage".to_owned(), "-r2400".to_owned()][..], &files].concat(), "widths");
+            let widths: Vec<f64> = said.lines().filter_map(|line| line.parse().ok()).collect();
+            let labels: Vec<&Vec<u8>> =
+                page.key.iter().flatten().map(|entry| &page.bands[entry.band].label).collect();
+            for label in labels {
+                let label = String::from_utf8_lossy(label);
+                let width = helvetica_width_pt(&label, LABEL_FONT_PT);
+                assert!(
+                    widths.iter().any(|known| (known - width).abs() < 0.01),
+                    "{label}: {width} {widths:?}"
+                );
+            }
+        }
+    }
 }
