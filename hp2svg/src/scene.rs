@@ -5,6 +5,7 @@ use hp2ps::metrics::{helvetica_width_pt, shorten};
 use crate::colour::{self, Colour, Theme};
 use crate::reduce::Point;
 use crate::ticks::{self, Axis, Tick};
+use crate::trend::Verdict;
 use crate::view::{Band, Kind, Mode, View};
 
 /// The size of labels.
@@ -15,8 +16,8 @@ pub const TITLE_FONT_PX: f64 = 16.0;
 const MARGIN_PX: f64 = 16.0;
 /// From one line of text to the next.
 const LINE_PX: f64 = 18.0;
-/// The title's two lines.
-const HEAD_PX: f64 = 44.0;
+/// The title's two lines, and one for the label of the peak.
+const HEAD_PX: f64 = 56.0;
 /// The side of a box in the key.
 pub const BOX_PX: f64 = 11.0;
 /// The part of the width that the key takes at most.
@@ -25,6 +26,12 @@ const KEY_PART: f64 = 0.34;
 const LEAST_ROW_PX: f64 = 13.0;
 /// The width of the line of a band that is not stacked.
 pub(crate) const LINE_WIDTH_PX: f64 = 1.75;
+/// The line that rims all bands together; its lower half lies under them.
+pub(crate) const TOTAL_WIDTH_PX: f64 = 2.0;
+/// The line that sets a band off from the one above.
+pub(crate) const BORDER_PX: f64 = 0.5;
+/// How far such a line goes up and down at most, in widths of the graph.
+const MOST_BORDER_TRAVEL: f64 = 20.0;
 /// The labels of the time axis, and a line for its unit.
 const FOOT_PX: f64 = 40.0;
 /// How many leaks are named under the chart.
@@ -110,6 +117,8 @@ pub struct KeyRow {
     pub label: String,
     /// Its peak, with unit.
     pub figure: String,
+    /// Whether it grows steadily.
+    pub grows: bool,
 }
 
 /// The key.
@@ -386,7 +395,8 @@ fn key(view: &View, graph: Rect, width: f64, key_width: f64) -> Key {
         let band = &view.bands[at];
         let figure = figure_of(view, band);
         let label_px = xs.2 - xs.1 - width_px(&figure, font_px) - 10.0;
-        KeyRow { band: at, y: y_of(row), label: shorten(&label_of(band), label_px, font_px), figure }
+        let grows = band.trend.is_some_and(|trend| trend.verdict == Verdict::GrowsSteadily);
+        KeyRow { band: at, y: y_of(row), label: shorten(&label_of(band), label_px, font_px), figure, grows }
     });
     let rest = (shown < count).then(|| (y_of(shown), format!("and {} more", count - shown)));
     Key { xs, rows: rows.collect(), font_px, rest }
@@ -497,18 +507,37 @@ impl Scene {
     }
 
     fn bands(&self, theme: &Theme) -> Vec<Primitive<'_>> {
-        let mut all = Vec::new();
+        // Bands hide the lower half of the line, so that it rims them and covers none where it goes up and down.
+        let mut all = vec![Primitive::Line(self.rim().to_vec(), theme.text, TOTAL_WIDTH_PX, false)];
         for (at, shape) in self.shapes.iter().enumerate() {
             if self.is_stacked() {
                 all.push(Primitive::Area(self.polygon(at), shape.colour, shape.pattern));
-                all.push(Primitive::Line(shape.edge.clone(), theme.background, 0.5, false));
+                if self.has_border(at) {
+                    all.push(Primitive::Line(shape.edge.clone(), theme.background, BORDER_PX, false));
+                }
             } else {
                 let dashed = shape.pattern.is_some_and(|at| at % 2 == 1);
                 all.push(Primitive::Line(shape.edge.clone(), shape.colour, LINE_WIDTH_PX, dashed));
             }
         }
-        all.push(Primitive::Line(self.total.clone(), theme.text, 1.0, false));
         all
+    }
+
+    /// Whether a line along the upper edge of a band sets it off.
+    pub(crate) fn has_border(&self, band: usize) -> bool {
+        self.is_calm(&self.shapes[band].edge)
+    }
+
+    /// Whether an edge can have a line along it. On one that goes up and down in every column it would cover what
+    /// it is to set off.
+    fn is_calm(&self, edge: &[Px]) -> bool {
+        let travel: f64 = edge.windows(2).map(|pair| (pair[1].1 - pair[0].1).abs()).sum();
+        travel < MOST_BORDER_TRAVEL * self.graph.width
+    }
+
+    /// The upper edge of all bands together, if it is rimmed.
+    pub(crate) fn rim(&self) -> &[Px] {
+        if self.is_calm(&self.total) { &self.total } else { &[] }
     }
 
     /// Whether bands are areas on each other.
@@ -555,8 +584,8 @@ impl Scene {
         [line, mark.text(10.0, FONT_PX - 1.0, theme.text)]
     }
 
-    /// The box, the name and the figure of a band.
-    pub(crate) fn key_row<'a>(&'a self, row: &'a KeyRow, theme: &Theme) -> [Primitive<'a>; 3] {
+    /// The box, the name and the figure of a band, and an arrow if it grows steadily.
+    pub(crate) fn key_row<'a>(&'a self, row: &'a KeyRow, theme: &Theme) -> Vec<Primitive<'a>> {
         let Key { xs, font_px, .. } = &self.key;
         let half = BOX_PX.min(*font_px) / 2.0;
         let base = row.y + MIDDLE * font_px;
@@ -564,11 +593,18 @@ impl Scene {
         let (top, foot) = (row.y - half, row.y + half);
         let shape = &self.shapes[row.band];
         let corners = vec![(left, top), (right, top), (right, foot), (left, foot)];
-        [
+        let mut parts = vec![
             Primitive::Area(corners, shape.colour, shape.pattern),
             text((xs.1, base), Anchor::Start, *font_px, theme.text, &row.label),
             text((xs.2, base), Anchor::End, *font_px, theme.muted, &row.figure),
-        ]
+        ];
+        if row.grows {
+            // In the margin, pointing upward.
+            let (x, y) = (xs.2 + 8.0, row.y);
+            let arrow = vec![(x, y - 4.0), (x + 4.0, y + 3.0), (x - 4.0, y + 3.0)];
+            parts.push(Primitive::Area(arrow, theme.accent, None));
+        }
+        parts
     }
 
     /// What the key says at its foot.

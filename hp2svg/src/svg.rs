@@ -1,188 +1,433 @@
-//! A page as SVG text. The page's y grows upward, SVG's downward: it is turned here and nowhere else.
+//! A chart as one self-contained SVG file: a whole picture where scripts and styles are not allowed, and one that
+//! answers to pointer and keys where they are.
+//!
+//! Colours are attributes; styles only replace them in the dark scheme. Stacked bands are painted from the top one
+//! down, each from the foot of the graph up to its upper edge, so that lower ones lie on it: half as long as
+//! polygons, and without seams.
 
-use std::fmt::{self, Write as _};
+mod data;
+mod path;
+mod text;
+
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use hp2ps::Chart;
-use hp2ps::layout::{
-    FRAME_PT, KEY_BOX_PT, KEY_TEXT_X_PT, LABEL_FONT_PT, LINE_PT, MARGIN_PT, Page, TICK_PT, TITLE_FONT_PT,
+use crate::colour::{self, Colour, Theme};
+use crate::hatch::{self, Dot};
+use crate::scene::{
+    Anchor, BORDER_PX, FONT_PX, Flag, LINE_WIDTH_PX, Primitive, Rect, Scene, TOTAL_WIDTH_PX, isolated,
+    peak_flag,
 };
-use hp2ps::metrics::shorten;
+use crate::ticks;
+use crate::trend::Verdict;
+use crate::view::{Band, Kind, View};
+use path::{Above, Closed, Line};
+pub(crate) use text::{Xml, readable};
 
-/// Pixels for a point: the size the image has where nothing scales it.
-const PIXELS_PER_PT: f64 = 1.5;
+/// The longest name in titles and data, in characters.
+pub(crate) const NAME_CHARS: usize = 1000;
+/// The longest name in a sentence.
+const PHRASE_CHARS: usize = 80;
+/// How many bands a description names.
+const NAMED_BANDS: usize = 3;
 
-/// Writes a laid-out chart.
-pub(crate) fn write(out: &mut (impl Write + ?Sized), page: &Page, chart: &Chart) -> io::Result<()> {
-    let (width, height) = FRAME_PT;
-    let (wide, high) = (width * PIXELS_PER_PT, height * PIXELS_PER_PT);
+const STYLE: &str = include_str!("assets/style.css");
+const FORMAT_SCRIPT: &str = include_str!("assets/format.js");
+const CHART_SCRIPT: &str = include_str!("assets/script.js");
+
+/// The scheme of a picture.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ThemeChoice {
+    /// That of the reader's desktop; light where that is not known.
+    #[default]
+    Auto,
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
+impl ThemeChoice {
+    /// The colours of attributes.
+    pub(crate) fn theme(self) -> &'static Theme {
+        match self {
+            ThemeChoice::Auto | ThemeChoice::Light => &colour::LIGHT,
+            ThemeChoice::Dark => &colour::DARK,
+        }
+    }
+}
+
+/// Writes a laid-out view.
+///
+/// # Errors
+/// What `out` reports.
+pub fn write(
+    out: &mut (impl Write + ?Sized),
+    view: &View,
+    scene: &Scene,
+    theme: ThemeChoice,
+) -> io::Result<()> {
+    write_file(out, &[(view, scene)], theme)
+}
+
+/// Writes laid-out views side by side, the first on the left.
+///
+/// # Errors
+/// What `out` reports.
+pub fn write_panels(
+    out: &mut (impl Write + ?Sized),
+    panels: &[(View, Scene)],
+    theme: ThemeChoice,
+) -> io::Result<()> {
+    let panels: Vec<(&View, &Scene)> = panels.iter().map(|(view, scene)| (view, scene)).collect();
+    write_file(out, &panels, theme)
+}
+
+fn write_file(
+    out: &mut (impl Write + ?Sized),
+    panels: &[(&View, &Scene)],
+    theme: ThemeChoice,
+) -> io::Result<()> {
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
-    write!(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{wide}\" height=\"{high}\" ")?;
-    write!(out, "viewBox=\"0 0 {width} {height}\" font-family=\"Helvetica, Arial, sans-serif\" ")?;
-    writeln!(out, "font-size=\"{LABEL_FONT_PT}\" role=\"img\">")?;
-    writeln!(out, "<title>{}</title>", Xml(&chart.header.job))?;
-    writeln!(out, "<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>")?;
-    title(out, page, chart)?;
-    bands(out, page)?;
-    axes(out, page)?;
-    key(out, page)?;
-    marks(out, page, chart)?;
+    write_element(out, panels, theme, "")
+}
+
+/// Writes the `svg` element, with more attributes if there are any.
+pub(crate) fn write_element(
+    out: &mut (impl Write + ?Sized),
+    panels: &[(&View, &Scene)],
+    theme: ThemeChoice,
+    attributes: &str,
+) -> io::Result<()> {
+    let width: f64 = panels.iter().map(|(_, scene)| scene.size_px.0).sum();
+    let height = panels.iter().map(|(_, scene)| scene.size_px.1).fold(0.0, f64::max);
+    write!(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"hp-chart\" role=\"img\" ")?;
+    write!(out, "width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" ")?;
+    write!(out, "aria-labelledby=\"hp-title hp-desc\" font-size=\"{FONT_PX}\" ")?;
+    write!(out, "font-family=\"Helvetica, Arial, 'Liberation Sans', 'Nimbus Sans', sans-serif\"")?;
+    writeln!(out, "{attributes}>")?;
+    let titles: Vec<&str> = panels.iter().map(|(_, scene)| &*scene.title).collect();
+    let descriptions: Vec<String> = panels.iter().map(|(view, _)| describe(view)).collect();
+    writeln!(out, "<title id=\"hp-title\">{}</title>", Xml(&titles.join(", ")))?;
+    writeln!(out, "<desc id=\"hp-desc\">{}</desc>", Xml(&descriptions.join(" ")))?;
+    writeln!(out, "<style>{}</style>", style(theme))?;
+    let mut left = 0.0;
+    for (at, (view, scene)) in panels.iter().enumerate() {
+        let mut panel = Panel { out, view, scene, theme, id: format!("hp{at}") };
+        panel.write(left)?;
+        left += scene.size_px.0;
+    }
+    writeln!(
+        out,
+        "<script><![CDATA[(function () {{\n'use strict';\n{FORMAT_SCRIPT}\n{CHART_SCRIPT}}})();]]></script>"
+    )?;
     writeln!(out, "</svg>")
 }
 
-/// A y of the page in the image.
-fn down(y: f64) -> f64 {
-    FRAME_PT.1 - y
-}
-
-/// Text that XML takes: escaped, bad UTF-8 and characters that XML does not have replaced.
-struct Xml<'a>(&'a [u8]);
-
-impl fmt::Display for Xml<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for c in String::from_utf8_lossy(self.0).chars() {
-            match c {
-                '&' => f.write_str("&amp;"),
-                '<' => f.write_str("&lt;"),
-                '>' => f.write_str("&gt;"),
-                '"' => f.write_str("&quot;"),
-                '\0'..' ' | '\u{7f}' | '\u{fffe}' | '\u{ffff}' => f.write_char('\u{fffd}'),
-                c => f.write_char(c),
-            }?;
-        }
-        Ok(())
-    }
-}
-
-/// The texts at the top: what ran, the area, when. A big title has two lines, the JOB alone on the upper one.
-fn title(out: &mut (impl Write + ?Sized), page: &Page, chart: &Chart) -> io::Result<()> {
-    /// What a small title leaves for the JOB and where the area is centred: the date is shorter than the JOB.
-    const JOB_MOST_PT: f64 = 270.0;
-    const AREA_X_PT: f64 = 355.0;
-    let (left, right) = (2.0 * MARGIN_PT, FRAME_PT.0 - 2.0 * MARGIN_PT);
-    let upper = MARGIN_PT + TITLE_FONT_PT;
-    let (lower, job_most_pt, area_x, anchor) = if page.title.big {
-        (upper + page.title.height / 2.0, right - left, left, "start")
-    } else {
-        (upper, JOB_MOST_PT, AREA_X_PT, "middle")
+/// The rules of the file: those that are always so, and the colours of the dark scheme.
+pub(crate) fn style(theme: ThemeChoice) -> String {
+    let dark = rules(&colour::DARK);
+    let by_desktop = match theme {
+        ThemeChoice::Auto => format!("@media (prefers-color-scheme: dark) {{\n{dark}}}\n"),
+        ThemeChoice::Light | ThemeChoice::Dark => String::new(),
     };
-    let job = shorten(&String::from_utf8_lossy(&chart.header.job), job_most_pt, TITLE_FONT_PT);
-    let (job, area, date) = (Xml(job.as_bytes()), Xml(&page.title.area), Xml(&page.title.date));
-    writeln!(out, "<g font-size=\"{TITLE_FONT_PT}\">\n<text x=\"{left}\" y=\"{upper}\">{job}</text>")?;
-    write!(out, "<text x=\"{area_x}\" y=\"{lower}\" text-anchor=\"{anchor}\" fill=\"#555\">{area}</text>")?;
-    writeln!(out, "<text x=\"{right}\" y=\"{lower}\" text-anchor=\"end\" fill=\"#555\">{date}</text>\n</g>")
+    format!("\n{}{by_desktop}{STYLE}", rules(theme.theme()))
 }
 
-/// Each band is a closed path: along the line below it, and back along its own.
-fn bands(out: &mut (impl Write + ?Sized), page: &Page) -> io::Result<()> {
-    let mut below = vec![0.0; page.xs.len()];
-    let mut above = below.clone();
-    writeln!(out, "<g stroke=\"white\" stroke-width=\"0.25\" stroke-linejoin=\"round\">")?;
-    for (index, band) in page.bands.iter().enumerate() {
-        band.stack_on(&mut above);
-        let forth = page.xs.iter().zip(&below);
-        let back = page.xs.iter().zip(&above).rev();
-        write!(out, "<path fill=\"{}\" d=\"M", colour(index))?;
-        for (x, y) in forth.chain(back) {
-            write!(out, " {x:.2} {:.2}", down(page.graph.y + y))?;
-        }
-        writeln!(out, "Z\"><title>{}</title></path>", Xml(&band.name))?;
-        below.copy_from_slice(&above);
+fn rules(theme: &Theme) -> String {
+    let mut rules = String::new();
+    let mut variables = String::new();
+    for (role, colour) in roles(theme) {
+        let _ = write!(variables, "--hp-{role}:{colour};");
+        let _ = writeln!(rules, ".hp-fill-{role}{{fill:{colour}}} .hp-line-{role}{{stroke:{colour}}}");
     }
-    writeln!(out, "</g>")
+    let scheme = if *theme == colour::DARK { "dark" } else { "light" };
+    format!(
+        ":root{{{variables}color-scheme:{scheme}}}\n.hp-chart:root{{background:{}}}\n{rules}",
+        theme.background
+    )
 }
 
-/// Colours far from their neighbours: hues turned by the golden angle, lightness in three steps.
-fn colour(index: usize) -> String {
-    const GOLDEN_ANGLE: f64 = 137.508;
-    let hue = (215.0 + index as f64 * GOLDEN_ANGLE) % 360.0;
-    let lightness = [0.55, 0.68, 0.42][index % 3];
-    // Hue, saturation and lightness to red, green and blue.
-    let reach = 0.55 * f64::min(lightness, 1.0 - lightness);
-    let channel = |offset: f64| {
-        let turn = (offset + hue / 30.0) % 12.0;
-        let level = lightness - reach * (turn - 3.0).min(9.0 - turn).clamp(-1.0, 1.0);
-        (level * 255.0).round() as u8
+fn roles(theme: &Theme) -> [(&'static str, Colour); 5] {
+    [
+        ("background", theme.background),
+        ("text", theme.text),
+        ("muted", theme.muted),
+        ("grid", theme.grid),
+        ("accent", theme.accent),
+    ]
+}
+
+/// What the picture shows, for readers who do not see it.
+fn describe(view: &View) -> String {
+    let unit = &view.header.value_unit;
+    let name = |name: &[u8]| isolated(&readable(name, PHRASE_CHARS));
+    let mut largest: Vec<&Band> = view.bands.iter().filter(|band| band.kind == Kind::Named).collect();
+    largest.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let largest = largest
+        .iter()
+        .take(NAMED_BANDS)
+        .map(|band| format!("{} ({:.0} %)", name(&band.name), band.share * 100.0));
+    let leaks = view.leaks.iter().take(NAMED_BANDS);
+    let leaks =
+        leaks.map(|(band, trend)| format!("{} ({})", name(band), ticks::rate(trend.slope_per_s, unit)));
+    let list = |what: &str, items: Vec<String>| match &items[..] {
+        [] => String::new(),
+        items => format!(" {what}: {}.", items.join(", ")),
     };
-    format!("#{:02x}{:02x}{:02x}", channel(0.0), channel(8.0), channel(4.0))
+    format!(
+        "Heap profile of {}, {} samples from {} to {}. Peak {} at {}.{}{}",
+        name(&view.header.job),
+        view.samples,
+        ticks::time(view.window_s.0),
+        ticks::time(view.window_s.1),
+        ticks::amount(view.peak.value, unit),
+        ticks::time(view.peak.time_s),
+        list("Largest bands", largest.collect()),
+        list("Growing steadily", leaks.collect())
+    )
 }
 
-fn axes(out: &mut (impl Write + ?Sized), page: &Page) -> io::Result<()> {
-    let graph = page.graph;
-    let (left, foot) = (graph.x, down(graph.y));
-    let (right, top) = (graph.x + graph.width, down(graph.y + graph.height));
-    writeln!(
-        out,
-        "<path d=\"M{left} {top}V{foot}H{right:.2}\" fill=\"none\" stroke=\"black\" stroke-width=\"{LINE_PT}\"/>"
-    )?;
-    writeln!(out, "<g text-anchor=\"middle\">")?;
-    for tick in &page.x_axis.ticks {
-        let (at, low, label) = (tick.at, foot + TICK_PT, foot + TICK_PT + LABEL_FONT_PT);
-        writeln!(out, "<path d=\"M{at:.2} {foot}V{low}\" stroke=\"black\" stroke-width=\"{LINE_PT}\"/>")?;
-        writeln!(out, "<text x=\"{at:.2}\" y=\"{label}\">{}</text>", tick.label)?;
+/// What is said of a band under the pointer.
+fn band_title(view: &View, band: &Band) -> String {
+    let unit = &view.header.value_unit;
+    let count = match band.kind {
+        Kind::Other(count) => format!(" ({count} more)"),
+        _ => String::new(),
+    };
+    let growth = match &band.trend {
+        Some(trend) if trend.verdict == Verdict::GrowsSteadily => {
+            format!(", grows steadily, {}", ticks::rate(trend.slope_per_s, unit))
+        }
+        _ => String::new(),
+    };
+    format!(
+        "{}{count}\npeak {} at {}, mean {}, {:.1} % of the area{growth}",
+        readable(&band.name, NAME_CHARS),
+        ticks::amount(band.peak.value, unit),
+        ticks::time(band.peak.time_s),
+        ticks::amount(band.mean, unit),
+        band.share * 100.0
+    )
+}
+
+/// Writes one chart.
+struct Panel<'a, W: Write + ?Sized> {
+    out: &'a mut W,
+    view: &'a View,
+    scene: &'a Scene,
+    theme: ThemeChoice,
+    /// What ids begin with.
+    id: String,
+}
+
+impl<W: Write + ?Sized> Panel<'_, W> {
+    fn write(&mut self, left: f64) -> io::Result<()> {
+        let (scene, theme) = (self.scene, self.theme.theme());
+        let label = Xml(&scene.title).to_string();
+        writeln!(self.out, "<g class=\"hp-panel\" aria-label=\"{label}\"{}>", shift(left))?;
+        self.definitions()?;
+        let (width, height) = scene.size_px;
+        let paint = paint("fill", theme.background, theme);
+        writeln!(self.out, "<rect width=\"{width}\" height=\"{height}\"{paint}/>")?;
+        self.group("hp-grid", "", scene.grid(theme))?;
+        self.bands()?;
+        self.group("hp-frame", "", scene.frame(theme))?;
+        self.group("hp-x", "", scene.x_axis.ticks.iter().flat_map(|tick| scene.x_tick(tick, theme)))?;
+        self.group("hp-y", "", scene.y_axis.ticks.iter().map(|tick| scene.y_tick(tick, theme)))?;
+        self.flags()?;
+        self.key()?;
+        self.group("hp-texts", "", scene.texts(theme))?;
+        write!(self.out, "<script type=\"application/json\" class=\"hp-data\">")?;
+        data::write(self.out, self.view, scene, self.theme)?;
+        writeln!(self.out, "</script>\n</g>")
     }
-    writeln!(out, "</g>\n<g text-anchor=\"end\">")?;
-    for tick in &page.y_axis.ticks {
-        let (at, out_to, label) = (down(tick.at), left - TICK_PT, left - TICK_PT - 1.0);
-        // A third of the size puts the middle of a digit on the tick.
-        let base = at + LABEL_FONT_PT / 3.0;
-        writeln!(out, "<path d=\"M{left} {at:.2}H{out_to}\" stroke=\"black\" stroke-width=\"{LINE_PT}\"/>")?;
-        writeln!(out, "<text x=\"{label}\" y=\"{base:.2}\">{}</text>", tick.label)?;
+
+    fn group<'a>(
+        &mut self,
+        class: &str,
+        attributes: &str,
+        parts: impl IntoIterator<Item = Primitive<'a>>,
+    ) -> io::Result<()> {
+        writeln!(self.out, "<g class=\"{class}\"{attributes}>")?;
+        parts.into_iter().try_for_each(|part| self.primitive(&part))?;
+        writeln!(self.out, "</g>")
     }
-    writeln!(out, "</g>")?;
-    units(out, page)
-}
 
-/// The units of the axes, inside the graph where no tick label can meet them.
-fn units(out: &mut (impl Write + ?Sized), page: &Page) -> io::Result<()> {
-    const GAP_PT: f64 = 3.0;
-    let graph = page.graph;
-    let (right, foot) = (graph.x + graph.width - GAP_PT, down(graph.y) - GAP_PT);
-    let (x, y) = (graph.x + GAP_PT + LABEL_FONT_PT, down(graph.y + graph.height) + GAP_PT);
-    writeln!(
-        out,
-        "<g text-anchor=\"end\" fill=\"#333\" stroke=\"white\" stroke-width=\"2\" paint-order=\"stroke\">"
-    )?;
-    writeln!(out, "<text x=\"{right:.2}\" y=\"{foot}\">{}</text>", Xml(&page.x_axis.unit))?;
-    let unit = Xml(&page.y_axis.unit);
-    writeln!(out, "<text transform=\"translate({x} {y}) rotate(-90)\">{unit}</text>\n</g>")
-}
+    fn primitive(&mut self, primitive: &Primitive<'_>) -> io::Result<()> {
+        let theme = self.theme.theme();
+        match primitive {
+            Primitive::Area(points, colour, pattern) => {
+                let fill = self.fill(*colour, *pattern);
+                writeln!(self.out, "<path d=\"{}\"{fill}/>", Closed(points))
+            }
+            Primitive::Line(points, ..) if points.is_empty() => Ok(()),
+            Primitive::Line(points, colour, width, dashed) => {
+                let dashes = if *dashed { " stroke-dasharray=\"3 3\"" } else { "" };
+                let paint = paint("stroke", *colour, theme);
+                write!(self.out, "<path d=\"{}\" fill=\"none\"{paint}", Line(points))?;
+                writeln!(self.out, " stroke-width=\"{width}\"{dashes}/>")
+            }
+            Primitive::Text { text, .. } if text.is_empty() => Ok(()),
+            Primitive::Text { at: (x, y), anchor, size_px, colour, text } => {
+                write!(self.out, "<text x=\"{x:.1}\" y=\"{y:.1}\"{}", anchor_attribute(*anchor))?;
+                if *size_px != FONT_PX {
+                    write!(self.out, " font-size=\"{size_px:.1}\"")?;
+                }
+                writeln!(self.out, "{}>{}</text>", paint("fill", *colour, theme), Xml(text))
+            }
+        }
+    }
 
-/// A box and a label for each band, in the order of the bands; the full name shows under the pointer.
-fn key(out: &mut (impl Write + ?Sized), page: &Page) -> io::Result<()> {
-    /// Boxes of a crowded key keep this share of their row.
-    const SHARE: f64 = 0.8;
-    for entry in page.key.iter().flatten() {
-        let row = page.graph.height / (page.bands.len() as f64 + 1.0);
-        let side = KEY_BOX_PT.min(row * SHARE);
-        let band = &page.bands[entry.band];
-        let (x, y) = (page.key_x + MARGIN_PT, down(entry.y) - side / 2.0);
-        writeln!(out, "<g><title>{}</title>", Xml(&band.name))?;
-        let fill = colour(entry.band);
-        writeln!(
-            out,
-            "<rect x=\"{x:.2}\" y=\"{y:.2}\" width=\"{side:.2}\" height=\"{side:.2}\" fill=\"{fill}\"/>"
+    /// The attribute that fills an area of a band, or another one.
+    fn fill(&self, colour: Colour, band: Option<usize>) -> String {
+        match band {
+            Some(band) => format!(" fill=\"url(#{}-pattern{band})\"", self.id),
+            None => paint("fill", colour, self.theme.theme()),
+        }
+    }
+
+    /// The outline of the graph, and the patterns in use.
+    fn definitions(&mut self) -> io::Result<()> {
+        let (id, graph) = (&self.id, &self.scene.graph);
+        write!(
+            self.out,
+            "<defs>\n<clipPath id=\"{id}-clip\"><rect x=\"{:.1}\" y=\"{:.1}\" ",
+            graph.x, graph.y
         )?;
-        let (x, size) = (page.key_x + KEY_TEXT_X_PT, LABEL_FONT_PT.min(side));
-        let base = down(entry.y) + size / 3.0;
-        writeln!(
-            out,
-            "<text x=\"{x:.2}\" y=\"{base:.2}\" font-size=\"{size:.2}\">{}</text></g>",
-            Xml(&band.label)
-        )?;
+        writeln!(self.out, "width=\"{:.1}\" height=\"{:.1}\"/></clipPath>", graph.width, graph.height)?;
+        for (band, shape) in self.scene.shapes.iter().enumerate() {
+            if let Some(number) = shape.pattern {
+                self.pattern(band, number)?;
+            }
+        }
+        writeln!(self.out, "</defs>")
     }
-    Ok(())
+
+    fn pattern(&mut self, band: usize, number: usize) -> io::Result<()> {
+        let hatch = hatch::of(number);
+        let side = hatch.side_px;
+        let (ground, ink) = hatch::inks(self.scene.colour(band), self.theme.theme());
+        write!(self.out, "<pattern id=\"{}-pattern{band}\" width=\"{side}\" height=\"{side}\" ", self.id)?;
+        write!(self.out, "patternUnits=\"userSpaceOnUse\"><rect width=\"{side}\" height=\"{side}\" ")?;
+        write!(self.out, "fill=\"{ground}\"/>")?;
+        let tile = Rect { x: 0.0, y: 0.0, width: side, height: side };
+        for line in hatch.lines(tile) {
+            let ends = [line.from, line.to];
+            write!(self.out, "<path d=\"{}\" stroke=\"{ink}\" ", Line(&ends))?;
+            write!(self.out, "stroke-width=\"{}\"/>", line.width_px)?;
+        }
+        for Dot { at: (x, y), radius_px } in hatch.dots(tile) {
+            write!(self.out, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius_px}\" fill=\"{ink}\"/>")?;
+        }
+        writeln!(self.out, "</pattern>")
+    }
+
+    fn bands(&mut self) -> io::Result<()> {
+        let (scene, theme) = (self.scene, self.theme.theme());
+        let patterns = scene.shapes.iter().any(|shape| shape.pattern.is_some());
+        let border = if patterns { theme.text } else { theme.background };
+        let paint = classed("hp-bands", "stroke", border, theme);
+        writeln!(self.out, "<g class=\"hp-graph\" clip-path=\"url(#{}-clip)\">", self.id)?;
+        writeln!(self.out, "<g{paint} stroke-width=\"{BORDER_PX}\" stroke-linejoin=\"round\">")?;
+        let live = self.view.bands.iter().take_while(|band| band.kind != Kind::Resident).count();
+        // From the top down, as lower ones are to lie on higher ones.
+        (live..scene.shapes.len()).rev().try_for_each(|band| self.band(band))?;
+        self.total()?;
+        (0..live).rev().try_for_each(|band| self.band(band))?;
+        writeln!(self.out, "</g>\n</g>")
+    }
+
+    /// The upper edge of all live bands; its lower half is painted over by them.
+    fn total(&mut self) -> io::Result<()> {
+        let rim = self.scene.rim();
+        if rim.is_empty() {
+            return Ok(());
+        }
+        let theme = self.theme.theme();
+        let paint = classed("hp-total", "stroke", theme.text, theme);
+        write!(self.out, "<path{paint} pointer-events=\"none\" fill=\"none\" ")?;
+        writeln!(self.out, "stroke-width=\"{TOTAL_WIDTH_PX}\" d=\"{}\"/>", Line(rim))
+    }
+
+    fn band(&mut self, band: usize) -> io::Result<()> {
+        let scene = self.scene;
+        let shape = &scene.shapes[band];
+        let title = Xml(&band_title(self.view, &self.view.bands[band])).to_string();
+        write!(self.out, "<path class=\"hp-band\" data-band=\"{band}\" d=\"")?;
+        if scene.is_stacked() {
+            let above = Above { edge: &shape.edge, foot: scene.zero_y };
+            let border = if scene.has_border(band) { "" } else { " stroke=\"none\"" };
+            write!(self.out, "{above}\"{}{border}", self.fill(shape.colour, shape.pattern.map(|_| band)))?;
+        } else {
+            write!(self.out, "{}\" fill=\"none\" stroke=\"{}\"", Line(&shape.edge), shape.colour)?;
+            write!(self.out, " stroke-width=\"{LINE_WIDTH_PX}\"{}", dashes(shape.pattern))?;
+        }
+        writeln!(self.out, "><title>{title}</title></path>")
+    }
+
+    /// The marks and the peak. Their labels have a rim, as they stand on bands.
+    fn flags(&mut self) -> io::Result<()> {
+        let (scene, theme) = (self.scene, self.theme.theme());
+        let rim = classed("hp-flags", "stroke", theme.background, theme);
+        let mark = |flag: &Flag| format!(" data-x=\"{:.1}\"", flag.at.0);
+        write!(self.out, "<g{rim} pointer-events=\"none\" paint-order=\"stroke\" ")?;
+        writeln!(self.out, "stroke-linejoin=\"round\" stroke-width=\"3\">")?;
+        for flag in &scene.marks {
+            self.group("hp-mark", &mark(flag), scene.mark(flag, theme))?;
+        }
+        if let Some(flag) = &scene.peak {
+            self.group("hp-peak", &mark(flag), peak_flag(flag, theme))?;
+        }
+        writeln!(self.out, "</g>")
+    }
+
+    fn key(&mut self) -> io::Result<()> {
+        let (scene, theme) = (self.scene, self.theme.theme());
+        writeln!(self.out, "<g class=\"hp-key\">")?;
+        for row in &scene.key.rows {
+            writeln!(self.out, "<g class=\"hp-row\" data-band=\"{}\">", row.band)?;
+            let title = band_title(self.view, &self.view.bands[row.band]);
+            writeln!(self.out, "<title>{}</title>", Xml(&title))?;
+            scene.key_row(row, theme).iter().try_for_each(|part| self.primitive(part))?;
+            writeln!(self.out, "</g>")?;
+        }
+        scene.key_rest(theme).iter().try_for_each(|rest| self.primitive(rest))?;
+        writeln!(self.out, "</g>")
+    }
 }
 
-/// Triangles below the axis; the time shows under the pointer. Marks outside the samples are not drawn.
-fn marks(out: &mut (impl Write + ?Sized), page: &Page, chart: &Chart) -> io::Result<()> {
-    let graph = page.graph;
-    let (foot, tip) = (down(graph.y), down(graph.y) + TICK_PT);
-    let inside = |x: &f64| (graph.x..=graph.x + graph.width).contains(x);
-    for (&x, time_s) in page.marks.iter().zip(&chart.marks_s).filter(|(x, _)| inside(x)) {
-        let (left, right) = (x - TICK_PT, x + TICK_PT);
-        write!(out, "<path d=\"M{left:.2} {tip}H{right:.2}L{x:.2} {foot}Z\" fill=\"black\">")?;
-        writeln!(out, "<title>mark at {time_s} {}</title></path>", Xml(&page.x_axis.unit))?;
+/// The attribute of a colour, and if it is one of the theme, the class that changes it in the dark scheme.
+fn paint(attribute: &str, colour: Colour, theme: &Theme) -> String {
+    classed("", attribute, colour, theme)
+}
+
+/// As [`paint`], with one more class.
+fn classed(class: &str, attribute: &str, colour: Colour, theme: &Theme) -> String {
+    let kind = if attribute == "fill" { "fill" } else { "line" };
+    let role = roles(theme).into_iter().find(|(_, known)| *known == colour);
+    let classes = role.map_or(String::new(), |(role, _)| format!("hp-{kind}-{role}"));
+    match [class, &classes].join(" ").trim() {
+        "" => format!(" {attribute}=\"{colour}\""),
+        classes => format!(" class=\"{classes}\" {attribute}=\"{colour}\""),
     }
-    Ok(())
+}
+
+fn shift(left: f64) -> String {
+    if left == 0.0 { String::new() } else { format!(" transform=\"translate({left} 0)\"") }
+}
+
+fn anchor_attribute(anchor: Anchor) -> &'static str {
+    match anchor {
+        Anchor::Start => "",
+        Anchor::Middle => " text-anchor=\"middle\"",
+        Anchor::End => " text-anchor=\"end\"",
+    }
+}
+
+/// Lines told apart without colour.
+fn dashes(pattern: Option<usize>) -> &'static str {
+    const DASHES: [&str; 4] =
+        ["", " stroke-dasharray=\"7 3\"", " stroke-dasharray=\"2 3\"", " stroke-dasharray=\"9 3 2 3\""];
+    pattern.map_or("", |number| DASHES[number % DASHES.len()])
 }
