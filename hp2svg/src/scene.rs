@@ -128,6 +128,8 @@ pub struct Key {
     pub xs: (f64, f64, f64),
     /// From the top down, as bands lie.
     pub rows: Vec<KeyRow>,
+    /// From one row to the next.
+    pub row_px: f64,
     /// The size of its texts.
     pub font_px: f64,
     /// What is said at its foot about bands without a row.
@@ -188,7 +190,7 @@ impl Scene {
     /// Lays a view out.
     pub fn new(view: &View, options: &SceneOptions) -> Scene {
         let (width, height) = options.size_px;
-        let notes = notes(view, height);
+        let notes = notes(view, options.size_px);
         let key_width = key_width(view, width);
         let top = MARGIN_PX + HEAD_PX;
         let foot = height - MARGIN_PX - notes.len() as f64 * LINE_PX - FOOT_PX;
@@ -212,8 +214,8 @@ impl Scene {
             size_px: options.size_px,
             mode: view.mode,
             title: title(view, options, width),
-            subtitle: subtitle(view),
-            date: String::from_utf8_lossy(&view.header.date).into_owned(),
+            subtitle: subtitle(view, graph.right() - MARGIN_PX),
+            date: lossy(&view.header.date),
             shapes: shapes.collect(),
             total: match view.mode {
                 Mode::Stacked => scales.line(&view.total),
@@ -308,13 +310,14 @@ fn colours(view: &View) -> Vec<Colour> {
 }
 
 fn title(view: &View, options: &SceneOptions, width: f64) -> String {
-    let job = String::from_utf8_lossy(&view.header.job);
-    let date = width_px(&String::from_utf8_lossy(&view.header.date), FONT_PX);
+    let job = lossy(&view.header.job);
+    let date = width_px(&lossy(&view.header.date), FONT_PX);
     let room = width - 3.0 * MARGIN_PX - date;
     shorten(options.title.as_deref().unwrap_or(&job), room, TITLE_FONT_PX)
 }
 
-fn subtitle(view: &View) -> String {
+/// What is shown, and what is most worth to know of it; less of that if there is no room.
+fn subtitle(view: &View, room_px: f64) -> String {
     let what = match view.mode {
         Mode::Stacked => "live bytes by band".to_owned(),
         Mode::Lines => "live bytes of each band".to_owned(),
@@ -324,14 +327,25 @@ fn subtitle(view: &View) -> String {
     };
     let peak = ticks::amount(view.peak.value, &view.header.value_unit);
     let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let peak = format!("peak {peak} at {}", ticks::time(view.peak.time_s));
+    let samples = format!("{} sample{}", view.samples, plural(view.samples));
     let leaks = match view.leaks.len() {
-        0 => String::new(),
-        count => {
-            format!(" · {count} band{} grow{} steadily", plural(count), if count == 1 { "s" } else { "" })
-        }
+        0 => None,
+        1 => Some("1 band grows steadily".to_owned()),
+        count => Some(format!("{count} bands grow steadily")),
     };
-    let (samples, s) = (view.samples, plural(view.samples));
-    format!("{what} · peak {peak} at {} · {samples} sample{s}{leaks}", ticks::time(view.peak.time_s))
+    let line = |parts: &[Option<&String>]| {
+        let parts: Vec<&str> = parts.iter().flatten().map(|part| &***part).collect();
+        parts.join(" · ")
+    };
+    let leaks = leaks.as_ref();
+    let lines = [
+        line(&[Some(&what), Some(&peak), Some(&samples), leaks]),
+        line(&[Some(&what), Some(&peak), leaks]),
+        line(&[Some(&peak), leaks]),
+    ];
+    let fits = |line: &&String| width_px(line, FONT_PX) <= room_px;
+    lines.iter().find(fits).cloned().unwrap_or_else(|| shorten(&peak, room_px, FONT_PX))
 }
 
 /// The largest sum, labelled.
@@ -345,21 +359,32 @@ fn peak(view: &View, scales: &Scales) -> Option<Flag> {
     Some(Flag { at, label, leftward })
 }
 
+/// The marks in the order of time; a label that would meet the one before is left out.
 fn marks(view: &View, scales: &Scales) -> Vec<Flag> {
-    let flag = |&time_s: &f64| {
+    let mut marks_s = view.marks_s.clone();
+    marks_s.sort_by(f64::total_cmp);
+    marks_s.dedup();
+    let mut taken_to = f64::MIN;
+    let flag = |time_s: f64| {
         let (x, _) = scales.px(time_s, 0.0);
         let label = ticks::time(time_s);
-        let leftward = x + width_px(&label, FONT_PX) + 6.0 > scales.graph.right();
-        Flag { at: (x, scales.graph.y), label, leftward }
+        let width = width_px(&label, FONT_PX) + 6.0;
+        let leftward = x + width > scales.graph.right();
+        let ends = if leftward { (x - width, x) } else { (x, x + width) };
+        let is_free = ends.0 >= taken_to;
+        if is_free {
+            taken_to = ends.1;
+        }
+        Flag { at: (x, scales.graph.y), label: if is_free { label } else { String::new() }, leftward }
     };
-    view.marks_s.iter().map(flag).collect()
+    marks_s.into_iter().map(flag).collect()
 }
 
 fn label_of(band: &Band) -> String {
-    let name = String::from_utf8_lossy(&band.name);
+    let name = lossy(&band.name);
     match band.kind {
         Kind::Other(count) => format!("{name} ({count} more)"),
-        _ => name.into_owned(),
+        _ => name,
     }
 }
 
@@ -399,13 +424,16 @@ fn key(view: &View, graph: Rect, width: f64, key_width: f64) -> Key {
         KeyRow { band: at, y: y_of(row), label: shorten(&label_of(band), label_px, font_px), figure, grows }
     });
     let rest = (shown < count).then(|| (y_of(shown), format!("and {} more", count - shown)));
-    Key { xs, rows: rows.collect(), font_px, rest }
+    Key { xs, rows: rows.collect(), row_px, font_px, rest }
 }
 
 /// The lines under the graph: bands that grow steadily.
-fn notes(view: &View, height: f64) -> Vec<(f64, String)> {
+fn notes(view: &View, (width, height): (f64, f64)) -> Vec<(f64, String)> {
+    /// What figures need.
+    const FIGURES_PX: f64 = 260.0;
     let unit = &view.header.value_unit;
-    let name = |name: &[u8]| isolated(&shorten(&String::from_utf8_lossy(name), 420.0, FONT_PX));
+    let room_px = (width - FIGURES_PX).clamp(60.0, 420.0);
+    let name = |name: &[u8]| isolated(&shorten(&lossy(name), room_px, FONT_PX));
     let lines = view.leaks.iter().take(NAMED_LEAKS).map(|(band, trend)| {
         format!(
             "{}: {} → {}, {}",
@@ -425,6 +453,16 @@ fn notes(view: &View, height: f64) -> Vec<(f64, String)> {
     }
     let first = height - MARGIN_PX - lines.len() as f64 * LINE_PX;
     lines.into_iter().enumerate().map(|(at, line)| (first + (at as f64 + 0.5) * LINE_PX, line)).collect()
+}
+
+/// A text of the profile. Characters that only turn the direction of what follows are replaced: they would make one
+/// name look like another.
+pub(crate) fn lossy(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).replace(turns, "\u{fffd}")
+}
+
+fn turns(c: char) -> bool {
+    matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A text that changes the direction of nothing beside it, wherever it is written from right to left.
@@ -623,6 +661,10 @@ impl Scene {
             text(date, Anchor::End, FONT_PX, theme.muted, &self.date),
             text((MARGIN_PX, title.1 + LINE_PX), Anchor::Start, FONT_PX, theme.muted, &self.subtitle),
         ];
+        if self.shapes.is_empty() {
+            let middle = (self.graph.x + self.graph.width / 2.0, self.graph.y + self.graph.height / 2.0);
+            all.push(text(middle, Anchor::Middle, FONT_PX, theme.muted, "no live bytes in these samples"));
+        }
         for (at, (y, note)) in self.notes.iter().enumerate() {
             let colour = if at == 0 { theme.accent } else { theme.text };
             let left = MARGIN_PX + if at == 0 { 0.0 } else { 12.0 };

@@ -386,7 +386,8 @@ impl<W: Write + ?Sized> Panel<'_, W> {
         let (scene, theme) = (self.scene, self.theme.theme());
         writeln!(self.out, "<g class=\"hp-key\">")?;
         for row in &scene.key.rows {
-            writeln!(self.out, "<g class=\"hp-row\" data-band=\"{}\">", row.band)?;
+            let (band, y) = (row.band, row.y);
+            writeln!(self.out, "<g class=\"hp-row\" data-band=\"{band}\" data-y=\"{y:.1}\">")?;
             let title = band_title(self.view, &self.view.bands[row.band]);
             writeln!(self.out, "<title>{}</title>", Xml(&title))?;
             scene.key_row(row, theme).iter().try_for_each(|part| self.primitive(part))?;

@@ -3,7 +3,7 @@
 const SVG = 'http://www.w3.org/2000/svg';
 const XHTML = 'http://www.w3.org/1999/xhtml';
 const CLICK_PX = 4;
-const HELP = 'Point at a band for its values · click: alone · shift-click: hide · drag: zoom · / search';
+const HELP = ['Point at a band for its values', 'click: alone', 'shift-click: hide', 'drag: zoom', '/ search'];
 
 const script = document.currentScript;
 const root = (script && script.closest('svg')) || document.documentElement;
@@ -71,6 +71,8 @@ function start(panel, number) {
   // that the key points at, `alone` the only one shown; -1 for none.
   const state = { from: 0, to: 0, at: -1, band: -1, lit: -1, alone: -1, hidden: new Set(), query: '' };
   let drag = null;
+  // The values at the foot and the top of the graph.
+  let range = data.range;
   [state.from, state.to] = data.window;
 
   // --- places -------------------------------------------------------------------------------------------------
@@ -127,7 +129,9 @@ function start(panel, number) {
       'h hides it, plus and minus zoom, slash searches, Escape shows all.',
   });
   one('.hp-graph').insertBefore(zone, one('.hp-graph').firstChild);
-  const ring = make(overlay, 'rect', { class: 'hp-ring', x: left, y: top, width, height, fill: 'none' });
+  const ring = make(overlay, 'rect', {
+    class: 'hp-ring', x: left, y: top, width, height, fill: 'none', 'pointer-events': 'none',
+  });
   const select = make(overlay, 'rect', {
     y: top, height, fill: '#1a73e8', 'fill-opacity': 0.2, 'pointer-events': 'none', visibility: 'hidden',
   });
@@ -148,6 +152,16 @@ function start(panel, number) {
   function say(text) {
     fit(status, text, statusRoom());
     status.setAttribute('aria-label', text);
+  }
+
+  // As much of the help as there is room for.
+  function help() {
+    const room = statusRoom();
+    const fits = (from) => {
+      status.textContent = HELP.slice(from).join(' · ');
+      return status.getComputedTextLength() <= room;
+    };
+    return HELP.slice(HELP.findIndex((_, from) => fits(from))).join(' · ');
   }
 
   function pathOf(band, edge, y) {
@@ -177,6 +191,7 @@ function start(panel, number) {
     } else {
       paths.forEach((path, band) => path.setAttribute('d', outlines[band]));
     }
+    range = [low, high];
     paths.forEach((path, band) => show(path, isVisible(band)));
     all('.hp-total, .hp-peak').forEach((element) => show(element, !isChanged()));
     const place = (value) => foot - ((value - low) / (high - low)) * height;
@@ -257,7 +272,8 @@ function start(panel, number) {
   // [name, figure, share, colour] of each line.
   function lines() {
     const { at, band } = state;
-    const list = [[time(times[at]), times[at] + ' ' + data.timeUnit, '', '']];
+    const [told, exact] = [time(times[at]), times[at] + ' ' + data.timeUnit];
+    const list = [[exact === told + 'econds' ? told : told + ' (' + exact + ')', '', '', '']];
     list.push(['total', amount(totals[at], data.unit), '', '']);
     if (band < 0) return list;
     const colour = paths[band].getAttribute(isStacked ? 'fill' : 'stroke');
@@ -353,7 +369,7 @@ function start(panel, number) {
     state.query = text.trim().toLowerCase();
     light();
     const found = bands.filter((_, band) => matches(band)).length;
-    say(state.query ? found + ' of ' + bands.length + ' bands match ' + isolated(text.trim()) : HELP);
+    say(state.query ? found + ' of ' + bands.length + ' bands match ' + isolated(text.trim()) : help());
   }
 
   function reset() {
@@ -455,7 +471,7 @@ function start(panel, number) {
       const hit = document.elementFromPoint(event.clientX, event.clientY);
       return hit && hit.classList.contains('hp-band') && panel.contains(hit) ? Number(hit.dataset.band) : -1;
     }
-    const [low, high] = lineRange;
+    const [low, high] = range;
     const far = (band) => Math.abs(foot - ((drawn(band, at) - low) / (high - low)) * height - place.y);
     const near = bands.map((_, band) => band).filter((band) => isVisible(band) && far(band) < 24);
     return near.reduce((best, band) => (best < 0 || far(band) < far(best) ? band : best), -1);
@@ -513,10 +529,9 @@ function start(panel, number) {
   function prepareRow(row) {
     const band = Number(row.dataset.band);
     const title = row.querySelector('title');
-    const box = row.getBBox();
     const back = make(null, 'rect', {
-      class: 'hp-ring', x: box.x - 3, y: box.y - 1, width: box.width + 6, height: box.height + 2, fill: 'none',
-      'pointer-events': 'all',
+      class: 'hp-ring', x: data.key[0] - 4, y: Number(row.dataset.y) - data.rowHeight / 2,
+      width: data.key[1] - data.key[0] + 18, height: data.rowHeight, fill: 'none', 'pointer-events': 'all',
     });
     row.insertBefore(back, row.firstChild);
     Object.entries({ tabindex: 0, role: 'button', 'aria-label': title.textContent }).forEach(
@@ -538,7 +553,9 @@ function start(panel, number) {
     const known = root.dataset.search && document.getElementById(root.dataset.search);
     if (known) return known;
     const [from, to] = data.key;
-    const holder = make(overlay, 'foreignObject', { x: from, y: top - 25, width: to - from, height: 21 });
+    const holder = make(overlay, 'foreignObject', {
+      x: Math.min(from, to - 120), y: top - 25, width: Math.max(120, to - from), height: 21,
+    });
     const field = document.createElementNS(XHTML, 'input');
     Object.entries({
       type: 'search', class: 'hp-search', placeholder: 'Search (/)', 'aria-label': 'Search bands',
@@ -560,6 +577,6 @@ function start(panel, number) {
   all_.addEventListener('click', reset);
   zone.addEventListener('focus', () => ring.classList.toggle('hp-on', zone.matches(':focus-visible')));
   zone.addEventListener('blur', () => ring.classList.remove('hp-on'));
-  say(HELP);
+  say(help());
   light();
 }

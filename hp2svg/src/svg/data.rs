@@ -28,6 +28,7 @@ pub(super) fn write(
     let (from_s, s_per_px) = scene.time_scale;
     write!(out, "\"window\":{},", list([from_s, from_s + s_per_px * graph.width]))?;
     write!(out, "\"key\":{},", list([scene.key.xs.0, scene.key.xs.2]))?;
+    write!(out, "\"rowHeight\":{},", scene.key.row_px)?;
     let colours = theme.theme();
     write!(out, "\"colours\":{{\"text\":\"{}\",\"muted\":\"{}\",", colours.text, colours.muted)?;
     write!(out, "\"grid\":\"{}\",\"background\":\"{}\"}},", colours.grid, colours.background)?;

@@ -4,15 +4,12 @@ use std::fmt::{self, Write};
 
 use hp2ps::metrics::shorten_to_chars;
 
+use crate::scene::lossy;
+
 /// A name for a reader: the middle of a long one left out, and in the place of bytes that are not UTF-8, of control
 /// characters, and of those that change the direction of a text, a mark that something is there.
 pub(crate) fn readable(name: &[u8], most_chars: usize) -> String {
-    String::from_utf8_lossy(&shorten_to_chars(name, most_chars)).chars().map(visible).collect()
-}
-
-fn visible(c: char) -> char {
-    let turns = matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    if turns || c.is_control() { char::REPLACEMENT_CHARACTER } else { c }
+    lossy(&shorten_to_chars(name, most_chars)).replace(char::is_control, "\u{fffd}")
 }
 
 /// A text in XML or HTML, between tags or in an attribute.
