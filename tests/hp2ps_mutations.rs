@@ -1,114 +1,146 @@
-//! No bytes make the chart library panic, and what it draws is a page with only numbers in it.
+//! No input makes hp2ps panic, hang, write more than its size allows or say more than one line; what it draws is a
+//! page of words and finite numbers. The environment variable HEAPPROF_FUZZ tells how many inputs are tried.
+//!
+//! An input that fails is left in the target folder. Mended, it belongs into `tests/data/hp/found`.
 
 mod hp_common;
+mod mutations_common;
 
+use std::ffi::OsString;
+use std::fs;
 use std::io::Cursor;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
-use hp_common::{Random, data, random_hp};
-use hp2ps::layout::{KeyPlace, PageOptions, Style, TitleSize};
-use hp2ps::{BandOptions, Chart, Drawing, NameOrder, Placement, Previous};
+use clap::Parser as _;
+use hp_common::{Random, data, folder, random_hp};
+use hp2ps::cli::{PsArgs, long_arguments};
+use hp2ps::layout::PageOptions;
+use hp2ps::{BandOptions, Chart, Previous};
+use mutations_common::checks::{Options, draw};
+use mutations_common::inputs::{Profiles, arguments, aux};
 
-fn random_options(random: &mut Random) -> (BandOptions, PageOptions, Placement) {
-    let bands = BandOptions {
-        limit: [0, 1, 2, 20, 30][random.below(5)],
-        trace_percent: [0.0, 1.0, 5.0][random.below(3)],
-        by_deviation: random.once_in(3),
-        by_name: [None, Some(NameOrder::GreatestOnTop), Some(NameOrder::SmallestOnTop)][random.below(3)],
-    };
-    let page = PageOptions {
-        style: [Style::Ghc, Style::Readable][random.below(2)],
-        title: [TitleSize::ByJob, TitleSize::Big, TitleSize::Small][random.below(3)],
-        key: [KeyPlace::OnGraph, KeyPlace::OwnPages, KeyPlace::Nowhere][random.below(3)],
-        no_marks: random.once_in(3),
-    };
-    let eps_width_pt = random.once_in(3).then_some(300.0);
-    (bands, page, Placement { portrait: random.once_in(2), eps_width_pt })
-}
-
-/// Draws all there is; true if there was a chart.
-fn draw(text: &[u8], random: &mut Random) -> bool {
-    let (bands, page, placement) = random_options(random);
-    let previous = Previous::default();
-    let Ok(chart) = Chart::read(&mut Cursor::new(text), &bands, &previous) else { return false };
-    assert!(chart.x_range > 0.0 && chart.y_range > 0.0);
-    let drawing = Drawing::new(&chart, &page, random.once_in(2), &previous);
-    let mut postscript = Vec::new();
-    drawing.write_ps(&mut postscript, placement).expect("a Vec takes all");
-    drawing.write_aux(&mut postscript).expect("a Vec takes all");
-    let numbers = postscript.split(u8::is_ascii_whitespace);
-    for word in numbers.filter(|word| !word.contains(&b'(')) {
-        assert!(
-            !word.starts_with(b"NaN") && word != b"inf" && word != b"-inf",
-            "{}",
-            String::from_utf8_lossy(text)
-        );
+/// How many inputs: as the environment says, or some.
+fn inputs() -> usize {
+    match std::env::var("HEAPPROF_FUZZ") {
+        Ok(text) => text.parse().unwrap_or_else(|_| panic!("HEAPPROF_FUZZ={text}: expected a number")),
+        Err(_) if cfg!(debug_assertions) => 20_000,
+        Err(_) => 100_000,
     }
-    true
 }
 
-/// Changes a few bytes: overwrites, doubles, removes, or splices a token in.
-fn mutate(text: &mut Vec<u8>, random: &mut Random) {
-    const TOKENS: [&[u8]; 12] = [
-        b" 99999999999999999999999999999999 ",
-        b" 99999999999999999999999.9 ",
-        b" 0.0 ",
-        b"\nBEGIN_SAMPLE ",
-        b"\nEND_SAMPLE 1.0 ",
-        b"\nMARK 5.5 ",
-        b"\"",
-        b"\0",
-        b"\xff",
-        b" a 0 ",
-        b" 0.00000000000000000000000000001 ",
-        b"\nEND_SAMPLE 0.0\nBEGIN_SAMPLE 1.0\n",
-    ];
-    for _ in 0..1 + random.below(4) {
-        let at = random.below(text.len() + 1);
-        let end = (at + random.below(20)).min(text.len());
-        match random.below(5) {
-            0 if at < text.len() => text[at] = random.next() as u8,
-            1 => drop(text.drain(at..end)),
-            2 => text.extend_from_within(at..end),
-            3 => text.truncate(at),
-            _ => drop(text.splice(at..at, random.pick(&TOKENS).iter().copied())),
+/// Draws; leaves the input behind if that fails.
+fn draw_or_keep(name: &str, text: &[u8], aux: &[u8], options: &Options) -> bool {
+    catch_unwind(AssertUnwindSafe(|| draw(text, aux, options))).unwrap_or_else(|_| {
+        let folder = folder(name);
+        fs::write(folder.join("input.hp"), text).expect("a new file");
+        fs::write(folder.join("input.aux"), aux).expect("a new file");
+        panic!("failed on {}/input.hp and input.aux with {options:?}", folder.display());
+    })
+}
+
+#[test]
+fn no_profile_and_no_aux_file_fails() {
+    let mut random = Random::new(11);
+    let profiles = Profiles::stored();
+    let mut drawn = 0;
+    let inputs = inputs();
+    for _ in 0..inputs {
+        let text = profiles.text(&mut random);
+        let aux = if random.once_in(2) { aux(&mut random) } else { Vec::new() };
+        let options = Options::random(&mut random);
+        drawn += usize::from(draw_or_keep("mutations_profiles", &text, &aux, &options));
+    }
+    // Neither all refused nor all drawn, which would say little.
+    assert!((inputs / 3..inputs * 9 / 10).contains(&drawn), "{drawn} of {inputs} drawn");
+}
+
+/// What failed once: `name.hp`, with `name.aux` beside it if that takes part.
+#[test]
+fn inputs_found_before_do_not_fail() {
+    let mut random = Random::new(12);
+    for entry in fs::read_dir(data("found")).expect("stored") {
+        let path = entry.expect("readable").path();
+        let text = fs::read(&path).expect("readable");
+        let aux = fs::read(path.with_extension("aux")).unwrap_or_default();
+        for _ in 0..50 {
+            draw_or_keep("mutations_found", &text, &aux, &Options::random(&mut random));
         }
     }
 }
 
-#[test]
-fn mutated_profiles_never_panic() {
-    let mut random = Random::new(11);
-    let stored = ["ties", "marks", "repeated-name", "end-only", "equal-times", "all-zero", "one-sample"];
-    let stored = stored.map(|name| std::fs::read(data(&format!("{name}.hp"))).expect("stored"));
-    let inputs = if cfg!(debug_assertions) { 5_000 } else { 100_000 };
-    let mut drawn = 0;
-    for _ in 0..inputs {
-        let mut text = if random.once_in(20) {
-            random_hp(&mut random).into_bytes()
-        } else {
-            stored[random.below(stored.len())].clone()
-        };
-        mutate(&mut text, &mut random);
-        drawn += usize::from(draw(&text, &mut random));
+fn parsed(arguments: Vec<OsString>) -> Result<PsArgs, String> {
+    let arguments = long_arguments(arguments);
+    for line in &arguments.ignored {
+        assert!(line.len() < 80_000 && line.contains("has no effect"), "{line}");
     }
-    assert!(drawn > inputs / 10, "{drawn}");
+    PsArgs::try_parse_from(arguments.long).map_err(|error| error.to_string())
 }
 
 #[test]
-fn random_aux_files_never_panic() {
-    let mut random = Random::new(12);
-    let words = [
-        "X_RANGE", "Y_RANGE", "ORDER", "SHADE", "a", "1", "-1", "0.5", "nan", "1e999", "\n", "\n", "\0", "ü",
-    ];
-    let text = std::fs::read(data("ties.hp")).expect("stored");
-    for _ in 0..20_000 {
-        let aux: Vec<&str> = (0..random.below(16)).map(|_| random.pick(&words)).collect();
-        let Ok(previous) = Previous::parse(aux.join(" ").as_bytes()) else { continue };
-        let chart = Chart::read(&mut Cursor::new(&text), &BandOptions::default(), &previous)
-            .expect("a legal profile");
-        let drawing = Drawing::new(&chart, &PageOptions::default(), random.once_in(2), &previous);
-        drawing.write_ps(&mut Vec::new(), Placement::default()).expect("a Vec takes all");
+fn no_arguments_fail() {
+    let mut random = Random::new(13);
+    let text = fs::read(data("25-bands.hp")).expect("stored");
+    let mut taken = 0;
+    let inputs = inputs() / 50;
+    for _ in 0..inputs {
+        let arguments = arguments(&mut random);
+        let result = catch_unwind(|| parsed(arguments.clone()));
+        let args = match result.unwrap_or_else(|_| panic!("{arguments:?}")) {
+            Ok(args) => args,
+            Err(message) => {
+                assert!(message.starts_with("error: "), "{arguments:?}: {message}");
+                continue;
+            }
+        };
+        taken += 1;
+        let options = Options {
+            bands: args.band_options(),
+            page: args.page_options(),
+            placement: args.placement(),
+            colour: args.colour,
+        };
+        assert!(draw_or_keep("mutations_arguments", &text, b"", &options), "{arguments:?}");
     }
+    assert!((inputs / 5..inputs * 4 / 5).contains(&taken), "{taken} of {inputs} taken");
+}
+
+/// The whole command: exit codes, one line per message, and outputs that are all new or all old.
+#[test]
+fn a_run_on_any_profile_leaves_new_outputs_or_the_old_ones() {
+    let mut random = Random::new(14);
+    let profiles = Profiles::stored();
+    let folder = folder("mutations_runs");
+    let file = |name: &str| folder.join(name);
+    for _ in 0..if cfg!(debug_assertions) { 150 } else { 1_000 } {
+        let text = profiles.text(&mut random);
+        fs::write(file("run.hp"), &text).expect("a new file");
+        ["ps", "aux"]
+            .iter()
+            .for_each(|name| fs::write(file(&format!("run.{name}")), "old").expect("a new file"));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_hp2ps"));
+        let run =
+            command.arg("run").current_dir(&folder).stdin(Stdio::null()).output().expect("hp2ps starts");
+        let said = String::from_utf8_lossy(&run.stderr);
+        let about = format!("{:?}\n{said}\n{}", run.status, String::from_utf8_lossy(&text));
+        let new = ["run.ps", "run.aux"].map(|name| fs::read(file(name)).expect("there") != b"old");
+        match run.status.code() {
+            Some(0) => assert_eq!(new, [true, true], "{about}"),
+            Some(1) => assert!(new == [false, false] && said.lines().count() == 1, "{about}"),
+            _ => panic!("{about}"),
+        }
+        let is_message = |line: &str| line.starts_with("hp2ps: ") && line.contains("run.hp, ");
+        assert!(run.stdout.is_empty() && said.lines().all(is_message), "{about}");
+        assert_eq!(names_in(&folder), ["run.aux", "run.hp", "run.ps"], "{about}");
+    }
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("readable").file_name());
+    let mut names: Vec<String> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
 }
 
 /// Bands stack without gaps up to the sum of all values.
