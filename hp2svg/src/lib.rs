@@ -13,12 +13,16 @@
 #![forbid(unsafe_code)]
 
 pub mod cli;
+mod leaks;
 mod svg;
+pub mod trend;
 
 use std::io::{self, Write};
 
 use hp2ps::Chart;
 use hp2ps::layout::{Page, PageOptions, Style};
+
+pub use leaks::write_leaks;
 
 /// Writes a chart as one self-contained SVG image in the readable style.
 ///
