@@ -240,13 +240,13 @@ function start(panel, number) {
 
   // Colours: what the key points at or the search finds stands out.
   function light() {
-    const ground = getComputedStyle(one('rect')).fill;
+    const ground = getComputedStyle(one('.hp-fill-background')).fill;
     const isFaint = (band) => (state.lit >= 0 ? band !== state.lit : !matches(band));
     paths.forEach((path, band) => {
       const attribute = isStacked ? 'fill' : 'stroke';
       const colour = path.getAttribute(attribute);
       path.style[attribute] = !isFaint(band) ? '' : colour[0] === '#' ? pale(colour, ground) : ground;
-      path.classList.toggle('hp-lit', band === state.band && state.at >= 0);
+      path.classList.toggle(isStacked ? 'hp-lit' : 'hp-thick', band === state.band && state.at >= 0);
     });
     rows.forEach((row) => {
       const band = Number(row.dataset.band);
@@ -368,14 +368,22 @@ function start(panel, number) {
   function search(text) {
     state.query = text.trim().toLowerCase();
     light();
+    tellFound();
     const found = bands.filter((_, band) => matches(band)).length;
-    say(state.query ? found + ' of ' + bands.length + ' bands match ' + isolated(text.trim()) : help());
+    say(state.query ? found + ' of ' + bands.length + ' bands match “' + isolated(text.trim()) + '”' : help());
+  }
+
+  // For a page around the chart.
+  function tellFound() {
+    const found = bands.map((_, band) => band).filter(matches);
+    panel.dispatchEvent(new CustomEvent('hp-found', { detail: found }));
   }
 
   function reset() {
     Object.assign(state, { from: data.window[0], to: data.window[1], lit: -1, alone: -1, query: '' });
     state.hidden.clear();
     input.value = '';
+    tellFound();
     point(-1, -1, 0);
     drawTime();
     redraw();
@@ -566,6 +574,11 @@ function start(panel, number) {
 
   const input = makeInput();
   input.addEventListener('input', () => search(input.value));
+  panel.addEventListener('hp-alone', (event) => toggleAlone(event.detail));
+  panel.addEventListener('hp-light', (event) => {
+    state.lit = event.detail;
+    light();
+  });
   paths.forEach((path) => {
     const title = path.querySelector('title');
     path.setAttribute('aria-label', title.textContent);
