@@ -43,7 +43,7 @@ impl Display for Above<'_> {
 fn corners(points: &[Px]) -> Vec<Tenths> {
     let mut corners: Vec<Tenths> = Vec::with_capacity(points.len());
     for &(x, y) in points {
-        let point = ((x * 10.0).round() as i64, (y * 10.0).round() as i64);
+        let point = (tenths(x), tenths(y));
         if corners.last() == Some(&point) {
             continue;
         }
@@ -55,6 +55,12 @@ fn corners(points: &[Px]) -> Vec<Tenths> {
         corners.push(point);
     }
     corners
+}
+
+fn tenths(place: f64) -> i64 {
+    /// Far beyond any picture; renderers count in 32 bits.
+    const MOST_PX: f64 = 1e7;
+    (place.clamp(-MOST_PX, MOST_PX) * 10.0).round() as i64
 }
 
 /// Whether the way from `b` to `c` has the direction of that from `a` to `b`.
