@@ -21,6 +21,8 @@ const REQUESTS: u64 = 30_000;
 const USERS: u64 = 800;
 const PAGES: u64 = 3_000;
 const LOG_LINES: usize = 4_000;
+/// Users remembered of each page.
+const FIRST_VISITS: usize = 4;
 
 struct Request {
     number: u64,
@@ -61,7 +63,7 @@ impl Service {
     #[cost_centre("index")]
     fn update_index(&mut self, request: &Request) {
         let visits = self.index.entry(request.page.clone()).or_default();
-        if visits.len() < 100 {
+        if visits.len() < FIRST_VISITS {
             visits.push(request.user);
         }
     }
