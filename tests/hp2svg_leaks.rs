@@ -87,11 +87,11 @@ fn add_mixtures(findings: &mut Findings) {
 
     let thin = |number: usize| {
         let values: Vec<f64> =
-            times_s.iter().map(|time_s| 9e5 + time_s * (5.0 + (number % 3) as f64)).collect();
+            times_s.iter().map(|time_s| 9e3 + time_s * (5.0 + (number % 3) as f64)).collect();
         (format!("stack_{number}"), points(&values))
     };
     let scattered: Vec<(String, Points)> = (0..500).map(thin).collect();
-    findings.add("a leak over 500 bands", &Labelled::new(&times_s, &scattered), &[]);
+    findings.add("a leak over 500 bands", &Labelled::new(&times_s, &scattered), &[ALL]);
     let few =
         Labelled::new(&seconds(7), &[("band".to_owned(), points(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]))]);
     findings.add("seven samples", &few, &["band", ALL]);
