@@ -1,152 +1,249 @@
-//! The hp2svg command: valid XML whatever the names, whole outputs, exit codes as hp2ps.
+//! The hp2svg command: options, formats, names of outputs, exit codes, whole outputs or none. What the pictures hold is
+//! tested in hp2svg_svg, hp2svg_pdf, hp2svg_png and hp2svg_browser.
 
 mod hp_common;
 
 use std::fs;
-use std::path::Path;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use hp_common::{Random, data, folder, random_hp};
 
-fn hp2svg(folder: &Path, args: &[&str]) -> Output {
+fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hp2svg"));
-    command.args(args).current_dir(folder).stdin(Stdio::null()).output().expect("hp2svg starts")
+    command.args(args).current_dir(folder).stdin(Stdio::null());
+    command
 }
 
-fn svg(folder: &Path, profile: &[u8], args: &[&str]) -> String {
-    fs::write(folder.join("run.hp"), profile).expect("a new file");
-    let run = hp2svg(folder, &[args, &["run"]].concat());
-    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
-    fs::read_to_string(folder.join("run.svg")).expect("UTF-8")
+fn hp2svg(folder: &Path, args: &[&str]) -> Output {
+    command(folder, args).output().expect("hp2svg starts")
 }
 
-/// Checks that the text is well-formed for what we write: elements nest, attributes are quoted, no bare
-/// `<` or `&`, no control characters. Returns the texts between tags.
-fn texts_of_well_formed(xml: &str) -> Vec<String> {
-    let body = xml.strip_prefix("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n").expect("declaration");
-    assert!(!body.contains(|c: char| c.is_control() && c != '\n'), "control characters");
-    let (mut open, mut texts) = (Vec::new(), Vec::new());
-    for piece in body.split('<').skip(1) {
-        let (tag, text) = piece.split_once('>').expect("a tag ends");
-        let name = tag.trim_start_matches('/').split([' ', '/']).next().expect("a name");
-        match tag {
-            _ if tag.starts_with('/') => assert_eq!(open.pop(), Some(name)),
-            _ if tag.ends_with('/') => {}
-            _ => open.push(name),
-        }
-        assert_eq!(tag.matches('"').count() % 2, 0, "{tag}");
-        texts.push(unescape(text));
+fn stderr(run: &Output) -> String {
+    String::from_utf8_lossy(&run.stderr).into_owned()
+}
+
+/// Sixty samples a second apart: `leak` grows by 1,000 a sample, `steady` stays, `spike` is there once.
+fn growing() -> String {
+    let mut text = String::from("JOB \"app\"\nDATE \"d\"\nSAMPLE_UNIT \"seconds\"\nVALUE_UNIT \"bytes\"\n");
+    for second in 0..60 {
+        let spike = if second == 20 { "spike\t90000\n" } else { "" };
+        let rows = format!("leak\t{}\nsteady\t50000\n{spike}", 1000 + second * 1000);
+        text += &format!("BEGIN_SAMPLE {second}.0\n{rows}END_SAMPLE {second}.0\n");
     }
-    assert!(open.is_empty(), "{open:?}");
-    texts
+    text
 }
 
-fn unescape(text: &str) -> String {
-    let mut plain = String::new();
-    for (at, piece) in text.split('&').enumerate() {
-        let (entity, rest) =
-            if at == 0 { ("", piece) } else { piece.split_once(';').expect("an entity ends") };
-        plain.push_str(match entity {
-            "" => "",
-            "amp" => "&",
-            "lt" => "<",
-            "gt" => ">",
-            "quot" => "\"",
-            other => panic!("&{other};"),
-        });
-        plain.push_str(rest);
-    }
-    plain
+fn with_profile(name: &str) -> PathBuf {
+    let folder = folder(name);
+    fs::write(folder.join("app.hp"), growing()).expect("a new file");
+    folder
+}
+
+/// What lies in the folder besides profiles.
+fn outputs(folder: &Path) -> Vec<String> {
+    let names = fs::read_dir(folder).expect("a folder").map(|file| file.expect("a file").file_name());
+    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.retain(|name| !name.ends_with(".hp"));
+    names.sort();
+    names
+}
+
+fn read(folder: &Path, name: &str) -> String {
+    fs::read_to_string(folder.join(name)).expect("UTF-8 text")
 }
 
 #[test]
-fn names_are_shown_whole_under_the_pointer_whatever_they_contain() {
-    let folder = folder("svg_names");
-    let long = "x".repeat(200);
-    let names = ["<script>", "a&b;", "\"'", "größe", "]]>", &long];
-    let rows: String = names.iter().map(|name| format!("n{name}\t5\n")).collect();
-    let text = format!(
-        "JOB \"<j> & co\" DATE \"d\" SAMPLE_UNIT \"<s>\" VALUE_UNIT \"b&\"\nBEGIN_SAMPLE 0.0\n{rows}END_SAMPLE 0.0\n"
-    );
-    let texts = texts_of_well_formed(&svg(&folder, text.as_bytes(), &[]));
-    for name in names {
-        let shown = texts.iter().filter(|text| **text == format!("n{name}")).count();
-        assert!(shown >= 2, "{name}: once in the graph, once in the key");
-    }
-    for text in ["<j> & co", "<s>", "b&"] {
-        assert!(texts.iter().any(|known| known == text), "{text}");
+fn the_output_has_the_ending_of_its_format() {
+    for (args, output, start) in [
+        (&["app"][..], "app.svg", &b"<?xml"[..]),
+        (&["app.hp"], "app.svg", b"<?xml"),
+        (&["--html", "app"], "app.html", b"<!DOCTYPE html>"),
+        (&["--format=pdf", "app"], "app.pdf", b"%PDF-"),
+        (&["--format", "png", "app"], "app.png", b"\x89PNG"),
+        (&["-o", "x.pdf", "app"], "x.pdf", b"%PDF-"),
+        (&["--output=x.PNG", "app"], "x.PNG", b"\x89PNG"),
+        (&["-o", "x.htm", "app"], "x.htm", b"<!DOCTYPE html>"),
+        (&["-o", "x", "app"], "x", b"<?xml"),
+        (&["app", "app", "app"], "app.and-2.svg", b"<?xml"),
+    ] {
+        let folder = with_profile("svg_formats");
+        let run = hp2svg(&folder, args);
+        assert!(
+            run.status.success() && run.stdout.is_empty() && run.stderr.is_empty(),
+            "{args:?}: {}",
+            stderr(&run)
+        );
+        assert_eq!(outputs(&folder), [output]);
+        assert!(fs::read(folder.join(output)).expect("written").starts_with(start), "{args:?}");
     }
 }
 
 #[test]
-fn random_profiles_give_well_formed_images() {
-    let folder = folder("svg_random");
+fn wrong_usage_leaves_with_2_and_help_with_0() {
+    let folder = with_profile("svg_usage");
+    for args in [
+        &["--nothing", "app"][..],
+        &["-x", "app"],
+        &["-c", "app"],
+        &["-m-3", "app"],
+        &["-t6", "app"],
+        &["--size=10x10", "app"],
+        &["--size=big", "app"],
+        &["--only=(", "app"],
+        &["--from=soon", "app"],
+        &["--from=-1", "app"],
+        &["--from=nan", "app"],
+        &["--from=5", "--to=2", "app"],
+        &["--mode=pie", "app"],
+        &["--theme=blue", "app"],
+        &["-o", "x.gif", "app"],
+        &["--diff", "app"],
+        &["--follow"],
+    ] {
+        let run = hp2svg(&folder, args);
+        assert_eq!((run.status.code(), run.stdout.is_empty()), (Some(2), true), "{args:?}");
+        assert!(!run.stderr.is_empty(), "{args:?}");
+    }
+    assert_eq!(outputs(&folder), [""; 0]);
+    for args in [&["--help"][..], &["-h"], &["--version"], &["--generate=man"], &["--generate=zsh"]] {
+        let run = hp2svg(&folder, args);
+        assert_eq!((run.status.code(), run.stdout.is_empty(), stderr(&run).as_str()), (Some(0), false, ""));
+    }
+}
+
+#[test]
+fn leaks_are_a_table_and_an_exit_code() {
+    let folder = with_profile("svg_leaks");
+    let run = hp2svg(&folder, &["--leaks", "app"]);
+    let table = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert_eq!(run.status.code(), Some(3), "{}", stderr(&run));
+    assert!(table.contains("leak  ") && !table.contains("steady") && !table.contains("spike"), "{table}");
+    assert!(table.ends_with("1 of 3 bands grows steadily, in 60 samples over 59 s\n"), "{table}");
+    let run = hp2svg(&folder, &["--leaks", "--hide=leak", "app"]);
+    assert_eq!(run.status.code(), Some(3), "their sum still grows");
+    let flat = growing().replace("leak\t", "x\t0 y\t");
+    fs::write(
+        folder.join("flat.hp"),
+        flat.lines().filter(|line| !line.starts_with('x')).collect::<Vec<_>>().join("\n"),
+    )
+    .expect("a new file");
+    let run = hp2svg(&folder, &["--leaks", "flat"]);
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stdout));
+    assert_eq!(hp2svg(&folder, &["--leaks", "nope"]).status.code(), Some(1));
+    assert_eq!(outputs(&folder), [""; 0]);
+}
+
+#[test]
+fn bands_are_chosen_by_name_and_window() {
+    let folder = with_profile("svg_choice");
+    let picture = |args: &[&str]| {
+        let run = hp2svg(&folder, &[args, &["app"]].concat());
+        assert!(run.status.success(), "{}", stderr(&run));
+        read(&folder, "app.svg")
+    };
+    let has = |picture: &str, name: &str| picture.contains(&format!(">{name}<"));
+    let whole = picture(&[]);
+    assert!(has(&whole, "leak") && has(&whole, "steady") && has(&whole, "spike"));
+    let only = picture(&["--only=^le"]);
+    assert!(has(&only, "leak") && !has(&only, "steady"));
+    let hidden = picture(&["--hide=leak|spike"]);
+    assert!(!has(&hidden, "leak") && has(&hidden, "steady"));
+    let early = picture(&["--to=10s"]);
+    assert!(!has(&early, "spike"), "it has nothing there");
+    // Two bands and OTHER: a spike of half the height is not lost among larger areas.
+    assert!(has(&picture(&["-m3", "--from=15", "--to=25"]), "spike"));
+    assert!(picture(&["--title=A title"]).contains("A title"));
+}
+
+#[test]
+fn every_mode_theme_and_pattern_draws_every_profile() {
+    let folder = folder("svg_modes");
     let mut random = Random::new(14);
-    for _ in 0..60 {
-        let text = random_hp(&mut random);
-        let args = ["-m0", "-m3", "-b", "-t0", "-y", "-i-"];
-        let image = svg(&folder, text.as_bytes(), &[random.pick(&args)]);
-        texts_of_well_formed(&image);
-        assert!(!image.contains("NaN") && !image.contains("inf "), "{text}");
+    let modes = ["stacked", "lines", "share", "own-peak", "growth"];
+    for case in 0..40 {
+        fs::write(folder.join("run.hp"), random_hp(&mut random)).expect("a new file");
+        let mode = format!("--mode={}", modes[case % modes.len()]);
+        let more = ["--pattern", "--theme=dark", "-m2", "-i", "-d", "-y", "--from=0.5", "-t0"];
+        let run = hp2svg(&folder, &[&mode, random.pick(&more), "run"]);
+        assert!(run.status.success(), "{mode}: {}", stderr(&run));
+        let picture = read(&folder, "run.svg");
+        assert!(!picture.contains("NaN") && !picture.contains("\"inf"), "{mode}");
     }
 }
 
 #[test]
-fn names_cut_inside_a_character_and_control_bytes_are_replaced() {
-    let folder = folder("svg_bytes");
-    let text = b"JOB \"j\x01\" DATE \"d\" SAMPLE_UNIT \"s\" VALUE_UNIT \"b\" BEGIN_SAMPLE 0.0 n\xc3 5 m\x02 6 END_SAMPLE 0.0";
-    let texts = texts_of_well_formed(&svg(&folder, text, &[]));
-    assert!(texts.iter().any(|text| text == "n\u{fffd}") && texts.iter().any(|text| text == "m\u{fffd}"));
-}
-
-#[test]
-fn ticks_are_round_and_in_one_unit() {
-    let folder = folder("svg_ticks");
-    let text = "JOB \"j\" DATE \"d\" SAMPLE_UNIT \"seconds\" VALUE_UNIT \"bytes\"\n\
-        BEGIN_SAMPLE 0.013 a 1500000 END_SAMPLE 0.0 BEGIN_SAMPLE 0.087 a 4100000 END_SAMPLE 0.0";
-    let texts = texts_of_well_formed(&svg(&folder, text.as_bytes(), &[]));
-    for label in ["0.02", "0.08", "0.0 MB", "0.5 MB", "4.0 MB"] {
-        assert!(texts.iter().any(|text| text == label), "{label}: {texts:?}");
-    }
+fn several_profiles_stand_on_one_scale() {
+    let folder = with_profile("svg_uniform");
+    let larger = growing().replace("steady\t50000", "steady\t5000000");
+    fs::write(folder.join("larger.hp"), larger).expect("a new file");
+    let picture = |uniform: &str| {
+        let run = hp2svg(&folder, &[uniform, "app", "larger", "-o", "both.svg"]);
+        assert!(run.status.success(), "{}", stderr(&run));
+        read(&folder, "both.svg")
+    };
+    let (own, common) = (picture("--uniform=none"), picture("--uniform=memory"));
+    assert!(
+        own.contains(">100 KiB<") && !common.contains(">100 KiB<"),
+        "the smaller one has the larger one's scale"
+    );
+    assert_eq!(common.matches(">4 MiB<").count(), 2);
 }
 
 #[test]
 fn the_filter_writes_what_the_file_run_writes() {
     let folder = folder("svg_filter");
-    let profile = fs::read(data("marks.hp")).expect("stored");
-    let image = svg(&folder, &profile, &[]);
-    let input = fs::File::open(folder.join("run.hp")).expect("written");
-    let run = Command::new(env!("CARGO_BIN_EXE_hp2svg")).stdin(input).output().expect("hp2svg starts");
-    assert!(run.status.success() && run.stderr.is_empty());
-    assert_eq!(String::from_utf8_lossy(&run.stdout), image);
+    fs::copy(data("marks.hp"), folder.join("run.hp")).expect("stored");
+    for format in ["svg", "html", "pdf", "png"] {
+        let format = format!("--format={format}");
+        assert!(hp2svg(&folder, &[&format, "-o", "file", "run"]).status.success());
+        let input = fs::File::open(folder.join("run.hp")).expect("written");
+        let run = command(&folder, &[&format]).stdin(input).output().expect("hp2svg starts");
+        assert!(run.status.success() && run.stderr.is_empty());
+        assert!(run.stdout == fs::read(folder.join("file")).expect("written"), "{format}");
+        let run = hp2svg(&folder, &[&format, "-o", "-", "run"]);
+        assert!(run.stdout == fs::read(folder.join("file")).expect("written"), "{format}");
+    }
 }
 
 #[test]
-fn a_failed_run_says_why_in_one_line_and_leaves_the_old_output() {
+fn a_failed_run_leaves_the_old_output_and_a_cut_profile_warns() {
     let folder = folder("svg_failed");
-    fs::copy(data("bad/negative-value.hp"), folder.join("bad.hp")).expect("stored");
+    fs::write(folder.join("bad.hp"), "JOB 5").expect("a new file");
     fs::write(folder.join("bad.svg"), "old").expect("a new file");
     let run = hp2svg(&folder, &["bad"]);
-    let message = "hp2svg: bad.hp, line 6: read `-100`, expected a whole number after the name\n";
-    assert_eq!((run.status.code(), &*String::from_utf8_lossy(&run.stderr)), (Some(1), message));
-    assert_eq!(fs::read(folder.join("bad.svg")).expect("kept"), b"old");
-    assert_eq!(fs::read_dir(&folder).expect("a folder").count(), 2);
-}
-
-#[test]
-fn a_cut_profile_is_drawn_with_a_warning() {
-    let folder = folder("svg_cut");
-    fs::copy(data("truncated-in-line.hp"), folder.join("cut.hp")).expect("stored");
+    assert_eq!(run.status.code(), Some(1));
+    assert_eq!(stderr(&run), "hp2svg: bad.hp, line 1: read `5`, expected a string in double quotes\n");
+    assert_eq!(read(&folder, "bad.svg"), "old");
+    fs::write(folder.join("cut.hp"), growing() + "BEGIN_SAMPLE 60.0\nleak\t7").expect("a new file");
     let run = hp2svg(&folder, &["cut"]);
-    let message = String::from_utf8_lossy(&run.stderr);
-    assert!(run.status.success() && message.starts_with("hp2svg: warning: cut.hp, line "), "{message}");
-    assert_eq!(message.lines().count(), 1);
+    assert!(run.status.success());
+    let line = "line 246: the profile is cut off here; kept the 60 complete samples before it\n";
+    assert_eq!(stderr(&run), format!("hp2svg: warning: cut.hp, {line}"));
+}
+
+/// Waits for something that must come, a bounded time.
+fn wait_for(what: &str, mut come: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !come() {
+        assert!(begin.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 #[test]
-fn help_leaves_with_0_and_wrong_options_with_2() {
-    let folder = folder("svg_codes");
-    for (option, code) in [("--help", 0), ("--version", 0), ("-x", 2), ("-e4in", 2), ("-t9", 2)] {
-        assert_eq!(hp2svg(&folder, &[option]).status.code(), Some(code), "{option}");
-    }
+fn a_followed_profile_is_drawn_again_until_it_is_gone() {
+    let folder = with_profile("svg_follow");
+    let mut follower = command(&folder, &["--follow", "app"]).spawn().expect("hp2svg starts");
+    let drawn = |name: &str| {
+        fs::read_to_string(folder.join("app.svg")).is_ok_and(|picture| picture.contains(&format!(">{name}<")))
+    };
+    wait_for("a first picture", || drawn("leak"));
+    let mut profile = fs::OpenOptions::new().append(true).open(folder.join("app.hp")).expect("there");
+    write!(profile, "BEGIN_SAMPLE 60.0\nlate\t9000000\nEND_SAMPLE 60.0\n").expect("written");
+    wait_for("a second one", || drawn("late"));
+    fs::remove_file(folder.join("app.hp")).expect("there");
+    assert_eq!(follower.wait().expect("ends").code(), Some(0));
 }

@@ -135,6 +135,10 @@ pub fn long_arguments(arguments: impl IntoIterator<Item = OsString>) -> Argument
                 result.long.push(argument);
                 break;
             }
+            // Standard output, if an option before it wants a name.
+            Some("") if result.long.last().is_some_and(|last| last == "-o" || last == "--output") => {
+                result.long.push(argument);
+            }
             Some(group) if !group.starts_with('-') => result.expand(group),
             _ => result.long.push(argument),
         }

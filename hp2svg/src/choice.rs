@@ -1,6 +1,7 @@
 //! Which bands are shown by themselves, and in which order: the larger ones, be it over the whole window or in a short
 //! spike; the rest share OTHER.
 
+use std::collections::HashMap;
 use std::io::{Read, Seek};
 
 use hp2ps::{Census, Error, NameOrder};
@@ -34,7 +35,7 @@ impl Default for ChoiceOptions {
 }
 
 /// What decides the order of bands from the bottom up.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub enum Order {
     /// The largest area on top.
     #[default]
@@ -43,6 +44,8 @@ pub enum Order {
     Deviation,
     /// By name.
     Name(NameOrder),
+    /// As an earlier chart had them: by these places, names without one first.
+    Previous(HashMap<Vec<u8>, f64>),
 }
 
 /// How much a band has in the window.
@@ -88,11 +91,15 @@ impl Choice {
         let deviation = |band: usize| measures[band].squares - measures[band].area.powi(2) / samples;
         shown.sort_by(|&a, &b| {
             let by_area = measures[a].area.total_cmp(&measures[b].area).then(b.cmp(&a));
-            match options.order {
+            match &options.order {
                 Order::Area => by_area,
                 Order::Deviation => deviation(a).total_cmp(&deviation(b)).then(by_area),
                 Order::Name(NameOrder::GreatestOnTop) => census.names[a].cmp(&census.names[b]),
                 Order::Name(NameOrder::SmallestOnTop) => census.names[b].cmp(&census.names[a]),
+                Order::Previous(places) => {
+                    let place = |band: usize| places.get(&census.names[band]).copied().unwrap_or_default();
+                    place(a).total_cmp(&place(b)).then(by_area)
+                }
             }
         });
         Ok(Choice { shown, pooled: bands, resident })

@@ -1,34 +1,140 @@
 //! The hp2svg command.
 #![forbid(unsafe_code)]
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
+use std::{fs, io, thread};
 
-use clap::Parser;
 use hp2ps::Previous;
-use hp2ps::cli::long_arguments;
-use hp2ps::files::{FileError, Route, say};
-use hp2svg::cli::SvgArgs;
+use hp2ps::cli::arguments_or_exit;
+use hp2ps::files::{self, FileError, Route, say};
+use hp2svg::cli::{Format, SvgArgs, generated};
+use hp2svg::scene::Scene;
+use hp2svg::view::{self, View};
+
+const PROGRAM: &str = "hp2svg";
+
+/// What `--leaks` leaves with if there are any.
+const LEAKS_FOUND: u8 = 3;
+const WRONG_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let arguments = long_arguments(std::env::args_os());
-    // Prints usage and leaves with 2 on a wrong option, with 0 on --help and --version.
-    let args = SvgArgs::parse_from(arguments.long);
-    arguments.ignored.iter().for_each(|ignored| say("hp2svg", &format!("warning: {ignored}")));
-    match run(&args) {
-        Ok(()) => ExitCode::SUCCESS,
+    let args = match arguments_or_exit::<SvgArgs>(PROGRAM) {
+        Ok(args) => args,
+        Err(code) => return code,
+    };
+    let format = match checked(&args) {
+        Ok(format) => format,
+        Err(message) => {
+            say(PROGRAM, &format!("{message}; see --help"));
+            return ExitCode::from(WRONG_USAGE);
+        }
+    };
+    match run(&args, format) {
+        Ok(code) => code,
         Err(error) => {
-            say("hp2svg", &error.to_string());
+            say(PROGRAM, &error.to_string());
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(args: &SvgArgs) -> Result<(), FileError> {
-    let route = Route::new(args.chart.file.as_deref());
-    let chart = route.read_chart(&args.chart.band_options(), &Previous::default())?;
-    for warning in &chart.warnings {
-        say("hp2svg", &format!("warning: {}, {warning}", route.input_name()));
+/// What is written, and whether the arguments go together.
+fn checked(args: &SvgArgs) -> Result<Format, String> {
+    if args.from.zip(args.to).is_some_and(|(from, to)| from >= to) {
+        return Err("--from is not before --to".into());
     }
-    let options = args.chart.page_options();
-    route.write("svg", |out| hp2svg::write_svg(out, &chart, options))
+    if args.follow && args.files.len() != 1 {
+        return Err(format!("read {} files, expected one with --follow", args.files.len()));
+    }
+    if args.diff && args.files.len() != 2 {
+        return Err(format!("read {} files, expected two with --diff", args.files.len()));
+    }
+    args.output_format()
+}
+
+fn run(args: &SvgArgs, format: Format) -> Result<ExitCode, FileError> {
+    if let Some(what) = args.generate {
+        files::write(None, |out| out.write_all(generated(what)))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let routes: Vec<Route> = match &args.files[..] {
+        [] => vec![Route::Filter],
+        files => files.iter().map(|file| Route::new(Some(file))).collect(),
+    };
+    if args.leaks {
+        return print_leaks(args, &routes);
+    }
+    draw(args, format, &routes)?;
+    if args.follow { follow(args, format, &routes[0]) } else { Ok(ExitCode::SUCCESS) }
+}
+
+fn print_leaks(args: &SvgArgs, routes: &[Route]) -> Result<ExitCode, FileError> {
+    let options = args.choice_options(&Previous::default());
+    let mut any = false;
+    for route in routes {
+        let mut table = Vec::new();
+        if routes.len() > 1 {
+            table.extend_from_slice(format!("{}:\n", route.input_name()).as_bytes());
+        }
+        any |= route.read(|input| view::write_leaks(input, &options, &mut table))?;
+        files::write(None, |out| out.write_all(&table))?;
+    }
+    Ok(if any { ExitCode::from(LEAKS_FOUND) } else { ExitCode::SUCCESS })
+}
+
+fn draw(args: &SvgArgs, format: Format, routes: &[Route]) -> Result<(), FileError> {
+    let previous = if args.chart.previous { routes[0].read_previous()? } else { Previous::default() };
+    let options = args.view_options(&previous);
+    let mut views = Vec::new();
+    for route in routes {
+        let view = route.read(|input| View::read(input, &options))?;
+        for warning in &view.warnings {
+            say(PROGRAM, &format!("warning: {}, {warning}", route.input_name()));
+        }
+        views.push(view);
+    }
+    let look = args.scene_options(&views, &previous);
+    let panels: Vec<(View, Scene)> = views
+        .into_iter()
+        .map(|view| (Scene::new(&view, &look), view))
+        .map(|(scene, view)| (view, scene))
+        .collect();
+    let output = output(args, format, routes);
+    files::write(output.as_deref(), |out| hp2svg::write(out, format, &panels, args.theme.into()))
+}
+
+/// The file that is written, in the current folder unless told otherwise; none for standard output.
+fn output(args: &SvgArgs, format: Format, routes: &[Route]) -> Option<PathBuf> {
+    match &args.output {
+        Some(path) if path == Path::new("-") => None,
+        Some(path) => Some(path.clone()),
+        // Several profiles have the name of the first and how many more.
+        None if routes.len() > 1 => {
+            routes[0].output(&format!("and-{}.{}", routes.len() - 1, format.ending()))
+        }
+        None => routes[0].output(format.ending()),
+    }
+}
+
+/// Draws whenever the profile has changed, until it is gone.
+fn follow(args: &SvgArgs, format: Format, route: &Route) -> Result<ExitCode, FileError> {
+    const PAUSE: Duration = Duration::from_millis(500);
+    let Route::Files { profile, .. } = route else {
+        return Ok(ExitCode::SUCCESS);
+    };
+    let state = || fs::metadata(profile).and_then(|known| Ok((known.len(), known.modified()?)));
+    let mut drawn = state().ok();
+    loop {
+        thread::sleep(PAUSE);
+        match state() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ExitCode::SUCCESS),
+            Ok(now) if Some(now) != drawn => {
+                drawn = Some(now);
+                draw(args, format, std::slice::from_ref(route))?;
+            }
+            _ => {}
+        }
+    }
 }

@@ -104,7 +104,7 @@ pub fn amount(value: f64, unit: &[u8]) -> String {
     };
     let name =
         if unit == b"bytes" { scale.name.to_owned() } else { format!("{} {}", scale.name, lossy(unit)) };
-    format!("{scaled:.digits$} {}", name.trim())
+    format!("{scaled:.digits$} {}", name.trim()).trim_end().to_owned()
 }
 
 /// An amount per second, minute, hour or day: the shortest in which it is one or more.

@@ -183,6 +183,13 @@ impl View {
     }
 }
 
+impl View {
+    /// The largest value that any curve reaches.
+    pub fn largest(&self) -> f64 {
+        self.bands.iter().flat_map(|band| &band.curve).map(|point| point.1).fold(0.0, f64::max)
+    }
+}
+
 /// The samples of the window; at least one if there is any.
 fn samples_within(times_s: &[f64], options: &ViewOptions) -> Range<usize> {
     let from = options.from_s.map_or(0, |from_s| times_s.partition_point(|&time_s| time_s < from_s));
@@ -206,6 +213,32 @@ fn live_sums(
         })?;
     }
     Ok(sums)
+}
+
+/// Writes the table of the bands that grow steadily over the whole run, among those that the options leave; true if
+/// there is any.
+///
+/// # Errors
+/// As [`Census::take`].
+pub fn write_leaks(
+    input: &mut (impl Read + Seek),
+    options: &ChoiceOptions,
+    out: &mut dyn std::io::Write,
+) -> Result<bool, Error> {
+    let mut census = Census::take(input)?;
+    let all = 0..census.times_s.len();
+    let choice = Choice::new(&mut census, input, &all, options)?;
+    let sums = live_sums(&mut census, input, &choice)?;
+    let mut trends = Trends::new(&census, &sums);
+    census.each_row(input, |sample, band, value| trends.add(sample, band, value))?;
+    let left = |band: &usize| choice.shown.contains(band) || choice.pooled.contains(band);
+    let bands: Vec<(&[u8], Trend)> = trends
+        .levels
+        .iter()
+        .filter(|(band, _)| left(band))
+        .map(|(band, levels)| (&census.names[*band], trends.run.trend(levels)))
+        .collect();
+    Ok(crate::leaks::write_leaks(out, &trends.run, &bands)?)
 }
 
 /// The trends of the larger bands.

@@ -460,8 +460,10 @@ function start(panel, number) {
     const active = document.activeElement;
     const owner = active && active.closest('.hp-panel');
     if (owner ? owner !== panel : number > 0) return;
-    if (event.key === 'Escape') reset();
-    else if (event.key === '/' && !/^(input|textarea|select)$/i.test(active ? active.localName : '')) {
+    if (event.key === 'Escape') {
+      reset();
+      if (active === input) zone.focus({ preventScroll: true });
+    } else if (event.key === '/' && !/^(input|textarea|select)$/i.test(active ? active.localName : '')) {
       input.focus();
       event.preventDefault();
     }
@@ -514,7 +516,13 @@ function start(panel, number) {
     drag = null;
     select.setAttribute('visibility', 'hidden');
   });
-  graph.addEventListener('pointerleave', () => point(-1, -1, 0));
+  // A finger leaves what it has told, until it touches something else.
+  graph.addEventListener('pointerleave', (event) => {
+    if (event.pointerType !== 'touch') point(-1, -1, 0);
+  });
+  document.addEventListener('pointerdown', (event) => {
+    if (!graph.contains(event.target)) point(-1, -1, 0);
+  });
   graph.addEventListener('dblclick', reset);
 
   function dragTo(x) {
