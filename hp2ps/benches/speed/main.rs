@@ -57,8 +57,9 @@ fn measure(quick: bool, ghc: bool) -> Result<(), String> {
             println!("{}", growth(&folder.profile(half)?, &whole)?);
         }
         if quick {
-            println!("\n{}\n", instructions(&whole)?);
+            println!("- {}", instructions(&whole)?);
         }
+        println!();
     }
     Ok(())
 }
@@ -157,7 +158,7 @@ fn costs(profile: &Profile, ghc: Option<&Path>, quick: bool) -> Result<String, S
 
 fn caption(profile: &Profile) -> String {
     let Shape { samples, bands } = profile.shape;
-    format!("{samples} samples of {bands} bands, {:.1} MB:", profile.bytes as f64 / 1e6)
+    format!("{samples} samples of {bands} bands, {:.1} MB", profile.bytes as f64 / 1e6)
 }
 
 /// CPU time of a half and of the whole, per byte: linear is 1.
@@ -171,7 +172,7 @@ fn growth(half: &Profile, whole: &Profile) -> Result<String, String> {
     let [half_s, whole_s] = measured.map(|measured| median(&measured, |cost| cost.cpu_s));
     let (bytes, time) = (whole.bytes as f64 / half.bytes as f64, whole_s / half_s);
     Ok(format!(
-        "From {} × {} to {} × {}: {bytes:.2} times the bytes, {time:.2} times the CPU time ({:.2} per byte).",
+        "- From {} × {} to {} × {}: {bytes:.2} times the bytes, {time:.2} times the CPU time ({:.2} per byte).",
         half.shape.samples,
         half.shape.bands,
         whole.shape.samples,
