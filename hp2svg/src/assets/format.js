@@ -47,14 +47,15 @@ function time(seconds) {
     const text = fixed(value, 2 - magnitude(value));
     return (text.includes('.') ? text.replace(/\.?0+$/, '') : text) + ' ' + unit;
   };
-  const two = (value) => fixed(Math.floor(value), 0).padStart(2, '0');
+  const whole = (value) => fixed(Math.floor(value), 0);
+  const two = (value) => whole(value).padStart(2, '0');
   const size = Math.abs(seconds);
   if (size === 0) return '0 s';
   if (size < 1e-3) return short(seconds * 1e6, 'µs');
   if (size < 0.1) return short(seconds * 1e3, 'ms');
   if (size < 60) return short(seconds, 's');
-  if (size < 3600) return Math.floor(seconds / 60) + ':' + two(seconds % 60) + ' min';
-  return Math.floor(seconds / 3600) + ':' + two((seconds % 3600) / 60) + ':' + two(seconds % 60) + ' h';
+  if (size < 3600) return whole(seconds / 60) + ':' + two(seconds % 60) + ' min';
+  return whole(seconds / 3600) + ':' + two((seconds % 3600) / 60) + ':' + two(seconds % 60) + ' h';
 }
 
 // One, two or five times a power of ten, at least so much.

@@ -487,12 +487,17 @@ function start(panel, number) {
     return near.reduce((best, band) => (best < 0 || far(band) < far(best) ? band : best), -1);
   }
 
+  let isFinger = false;
   const graph = one('.hp-graph');
   graph.addEventListener('pointerdown', (event) => {
     if (event.button !== 0 || !times.length) return;
     const place = placeOf(event);
-    drag = { x: place.x, band: bandAt(event, place, nearest(secondsAt(place.x))), isFar: false };
-    drag.wasTold = event.pointerType !== 'touch' || state.band === drag.band;
+    const at = nearest(secondsAt(place.x));
+    const band = bandAt(event, place, at);
+    // The first touch of a band only reads: a finger cannot point without it.
+    isFinger = event.pointerType === 'touch';
+    drag = { x: place.x, band, isFar: false, isFirst: isFinger && band !== state.band };
+    point(at, band, place.y);
     zone.setPointerCapture(event.pointerId);
   });
   graph.addEventListener('pointermove', (event) => {
@@ -510,7 +515,7 @@ function start(panel, number) {
     if (!ended) return;
     const ends = [ended.x, placeOf(event).x].map((x) => secondsAt(Math.max(left, Math.min(right, x))));
     if (ended.isFar) zoom(Math.min(...ends), Math.max(...ends));
-    else if (ended.band >= 0 && ended.wasTold) toggle(event, ended.band);
+    else if (ended.band >= 0 && !ended.isFirst) toggle(event, ended.band);
   });
   graph.addEventListener('pointercancel', () => {
     drag = null;
@@ -523,7 +528,8 @@ function start(panel, number) {
   document.addEventListener('pointerdown', (event) => {
     if (!graph.contains(event.target)) point(-1, -1, 0);
   });
-  graph.addEventListener('dblclick', reset);
+  // Two touches in a row are the reading and the choice of a band.
+  graph.addEventListener('dblclick', () => { if (!isFinger) reset(); });
 
   function dragTo(x) {
     const end = Math.max(left, Math.min(right, x));
