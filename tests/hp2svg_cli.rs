@@ -193,6 +193,26 @@ fn several_profiles_stand_on_one_scale() {
 }
 
 #[test]
+fn two_profiles_are_compared() {
+    let folder = with_profile("svg_diff");
+    fs::write(folder.join("after.hp"), growing().replace("leak\t", "leak\t9")).expect("a new file");
+    let run = hp2svg(&folder, &["--diff", "app", "after", "-o", "d.svg"]);
+    assert!(run.status.success() && run.stderr.is_empty(), "{}", stderr(&run));
+    let picture = read(&folder, "d.svg");
+    assert!(picture.contains("Changed most") && picture.contains(">leak<") && !picture.contains(">steady<"));
+    fs::write(folder.join("bad.hp"), "JOB 5").expect("a new file");
+    for (args, file) in [
+        (["--diff", "bad", "app"], "bad.hp"),
+        (["--diff", "app", "bad"], "bad.hp"),
+        (["--diff", "app", "none"], "none.hp"),
+    ] {
+        let run = hp2svg(&folder, &args);
+        assert_eq!(run.status.code(), Some(1));
+        assert!(stderr(&run).starts_with(&format!("hp2svg: {file}")), "{}", stderr(&run));
+    }
+}
+
+#[test]
 fn the_filter_writes_what_the_file_run_writes() {
     let folder = folder("svg_filter");
     fs::copy(data("marks.hp"), folder.join("run.hp")).expect("stored");

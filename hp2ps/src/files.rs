@@ -74,8 +74,24 @@ impl Route {
     /// # Errors
     /// What opening or `read` reports, with the file's name.
     pub fn read<T>(&self, read: impl FnOnce(&mut Input) -> Result<T, Error>) -> Result<T, FileError> {
-        let read = |mut input| read(&mut input);
-        self.open().map_err(Error::Io).and_then(read).map_err(FileError::about(self.input_name()))
+        read(&mut self.open()?).map_err(|error| self.error(error))
+    }
+
+    /// Opens the profile for several passes.
+    ///
+    /// # Errors
+    /// What the file system reports, with the file's name.
+    pub fn open(&self) -> Result<Input, FileError> {
+        let input = match self {
+            Route::Filter => Input::stdin(),
+            Route::Files { profile, .. } => Input::open(profile),
+        };
+        input.map_err(|error| self.error(Error::Io(error)))
+    }
+
+    /// An error about the profile.
+    pub fn error(&self, error: Error) -> FileError {
+        FileError { file: self.input_name(), error }
     }
 
     /// Reads the `.aux` file that an earlier run left, and the colours from its page if that is there; empty for a
@@ -108,13 +124,6 @@ impl Route {
         text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), FileError> {
         write(self.output(extension).as_deref(), text)
-    }
-
-    fn open(&self) -> io::Result<Input> {
-        match self {
-            Route::Filter => Input::stdin(),
-            Route::Files { profile, .. } => Input::open(profile),
-        }
     }
 }
 

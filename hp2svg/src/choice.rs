@@ -34,6 +34,14 @@ impl Default for ChoiceOptions {
     }
 }
 
+impl ChoiceOptions {
+    /// Whether a band of that name may be shown.
+    pub(crate) fn leaves(&self, name: &[u8]) -> bool {
+        self.only.as_ref().is_none_or(|only| only.is_match(name))
+            && self.hide.as_ref().is_none_or(|hide| !hide.is_match(name))
+    }
+}
+
 /// What decides the order of bands from the bottom up.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Order {
@@ -113,11 +121,7 @@ pub(crate) fn is_resident(name: &[u8]) -> bool {
 
 /// The resident bands and the others that the options leave, without those that have nothing in the window.
 fn candidates(census: &Census, measures: &[Measure], options: &ChoiceOptions) -> (Vec<usize>, Vec<usize>) {
-    let is_left = |name: &[u8]| {
-        options.only.as_ref().is_none_or(|only| only.is_match(name))
-            && options.hide.as_ref().is_none_or(|hide| !hide.is_match(name))
-    };
-    let left = |&band: &usize| measures[band].area > 0.0 && is_left(&census.names[band]);
+    let left = |&band: &usize| measures[band].area > 0.0 && options.leaves(&census.names[band]);
     let place = |band: &usize| RESIDENT.iter().position(|name| **name == census.names[*band]);
     let (mut resident, bands): (Vec<usize>, Vec<usize>) =
         (0..census.names.len()).filter(left).partition(|band| place(band).is_some());

@@ -21,6 +21,7 @@ mod args;
 pub mod choice;
 pub mod cli;
 pub mod colour;
+pub mod diff;
 pub mod hatch;
 pub mod html;
 mod leaks;

@@ -63,6 +63,9 @@ fn run(args: &SvgArgs, format: Format) -> Result<ExitCode, FileError> {
         [] => vec![Route::Filter],
         files => files.iter().map(|file| Route::new(Some(file))).collect(),
     };
+    if args.diff {
+        return difference(args, format, &routes);
+    }
     if args.leaks {
         return print_leaks(args, &routes);
     }
@@ -103,6 +106,17 @@ fn draw(args: &SvgArgs, format: Format, routes: &[Route]) -> Result<(), FileErro
         .collect();
     let output = output(args, format, routes);
     files::write(output.as_deref(), |out| hp2svg::write(out, format, &panels, args.theme.into()))
+}
+
+fn difference(args: &SvgArgs, format: Format, routes: &[Route]) -> Result<ExitCode, FileError> {
+    let options = args.view_options(&Previous::default());
+    let [before, after] = [&routes[0], &routes[1]];
+    let view = View::difference(before.open()?, after.open()?, &options)
+        .map_err(|(error, of_second)| if of_second { after } else { before }.error(error))?;
+    let scene = Scene::new(&view, &args.scene_options(std::slice::from_ref(&view), &Previous::default()));
+    let output = output(args, format, routes);
+    files::write(output.as_deref(), |out| hp2svg::write(out, format, &[(view, scene)], args.theme.into()))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The file that is written, in the current folder unless told otherwise; none for standard output.

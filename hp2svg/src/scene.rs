@@ -3,6 +3,7 @@
 use hp2ps::metrics::{helvetica_width_pt, shorten};
 
 use crate::colour::{self, Colour, Theme};
+use crate::diff::Change;
 use crate::reduce::Point;
 use crate::ticks::{self, Axis, Tick};
 use crate::trend::Verdict;
@@ -324,6 +325,7 @@ fn subtitle(view: &View, room_px: f64) -> String {
         Mode::Share => "share of each band".to_owned(),
         Mode::OwnPeak => "each band against its own peak".to_owned(),
         Mode::Growth { since_s } => format!("growth of each band since {}", ticks::time(since_s)),
+        Mode::Change => "change of live bytes from the first profile to the second".to_owned(),
     };
     let peak = ticks::amount(view.peak.value, &view.header.value_unit);
     let plural = |count: usize| if count == 1 { "" } else { "s" };
@@ -434,6 +436,14 @@ fn notes(view: &View, (width, height): (f64, f64)) -> Vec<(f64, String)> {
     let unit = &view.header.value_unit;
     let room_px = (width - FIGURES_PX).clamp(60.0, 420.0);
     let name = |name: &[u8]| isolated(&shorten(&lossy(name), room_px, FONT_PX));
+    let change = |change: &Change| {
+        let [before, after] = [change.before, change.after].map(|mean| ticks::amount(mean, unit));
+        format!("{}: {before} → {after}", name(&change.name))
+    };
+    let changes: Vec<String> = view.changes.iter().take(NAMED_LEAKS).map(change).collect();
+    if !changes.is_empty() {
+        return lines_under("Changed most (means):", changes, height);
+    }
     let lines = view.leaks.iter().take(NAMED_LEAKS).map(|(band, trend)| {
         format!(
             "{}: {} → {}, {}",
@@ -443,14 +453,19 @@ fn notes(view: &View, (width, height): (f64, f64)) -> Vec<(f64, String)> {
             ticks::rate(trend.slope_per_s, unit)
         )
     });
-    let mut lines: Vec<String> = lines.collect();
+    let lines: Vec<String> = lines.collect();
     match view.leaks.len() {
-        0 => return Vec::new(),
+        0 => Vec::new(),
         count if count > NAMED_LEAKS => {
-            lines.insert(0, format!("Grow steadily ({} of {count}):", NAMED_LEAKS))
+            lines_under(&format!("Grow steadily ({NAMED_LEAKS} of {count}):"), lines, height)
         }
-        _ => lines.insert(0, "Grow steadily:".to_owned()),
+        _ => lines_under("Grow steadily:", lines, height),
     }
+}
+
+/// Lines at the foot of the picture, with the middle of each.
+fn lines_under(heading: &str, mut lines: Vec<String>, height: f64) -> Vec<(f64, String)> {
+    lines.insert(0, heading.to_owned());
     let first = height - MARGIN_PX - lines.len() as f64 * LINE_PX;
     lines.into_iter().enumerate().map(|(at, line)| (first + (at as f64 + 0.5) * LINE_PX, line)).collect()
 }
@@ -561,9 +576,10 @@ impl Scene {
         all
     }
 
-    /// Whether a line along the upper edge of a band sets it off.
+    /// Whether a line along the upper edge of a band sets it off. The rim does so for the top one.
     pub(crate) fn has_border(&self, band: usize) -> bool {
-        self.is_calm(&self.shapes[band].edge)
+        let edge = &self.shapes[band].edge;
+        self.is_calm(edge) && edge != self.rim()
     }
 
     /// Whether an edge can have a line along it. On one that goes up and down in every column it would cover what

@@ -10,6 +10,7 @@ use std::ops::Range;
 use hp2ps::{Census, Error, Header};
 
 use crate::choice::{self, Choice, ChoiceOptions};
+use crate::diff::Change;
 use crate::reduce::{Columns, Point, Reducer};
 use crate::trend::{Levels, Run, Trend, Verdict};
 
@@ -35,6 +36,8 @@ pub enum Mode {
         /// From this time on; the value is that of the last sample up to it.
         since_s: f64,
     },
+    /// A line for each: its change from one profile to another.
+    Change,
 }
 
 impl Mode {
@@ -148,6 +151,8 @@ pub struct View {
     pub members: Vec<Vec<u8>>,
     /// Bands that grow steadily, the fastest first: shown or not, with their names.
     pub leaks: Vec<(Vec<u8>, Trend)>,
+    /// How bands changed from another profile, the largest change first; empty unless two are compared.
+    pub changes: Vec<Change>,
     /// What was made good while reading, one line each.
     pub warnings: Vec<String>,
 }
@@ -426,7 +431,7 @@ impl Painter {
                 Mode::Stacked => height,
                 Mode::Share if total > 0.0 => height / total,
                 Mode::Share => 0.0,
-                Mode::Lines | Mode::OwnPeak | Mode::Growth { .. } => value,
+                Mode::Lines | Mode::OwnPeak | Mode::Growth { .. } | Mode::Change => value,
             };
             self.curves[at].push(time_s, drawn);
         }
@@ -485,6 +490,7 @@ impl Painter {
                 .into_iter()
                 .map(|(band, trend)| (census.names[band].to_vec(), trend))
                 .collect(),
+            changes: Vec::new(),
             warnings: census.warnings().collect(),
             header: census.header,
         }

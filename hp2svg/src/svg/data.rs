@@ -51,6 +51,7 @@ fn mode(mode: Mode) -> &'static str {
         Mode::Share => "share",
         Mode::OwnPeak => "own-peak",
         Mode::Growth { .. } => "growth",
+        Mode::Change => "change",
     }
 }
 
