@@ -238,6 +238,53 @@ fn assert_edge(page: &Page, outline: &str, values: &[f64], largest: f64) {
 }
 
 #[test]
+fn a_band_alone_keeps_its_peak_when_samples_are_reduced() {
+    let Some(browser) = browser() else { return };
+    let folder = folder("browser_peak");
+    // The peak of `small` is in a sample whose sum is not the largest of its column.
+    let sample = |at: u64| {
+        let small = if at == 1234 { 9_000 } else { 1_000 + at % 7 };
+        let large = if at == 1234 { 50_000 } else { 90_000 + at };
+        (at as f64, BTreeMap::from([("small", small), ("large", large)]))
+    };
+    let view =
+        view(&hp(&(0..4000).map(sample).collect()), &ViewOptions { columns: 100, ..Default::default() });
+    assert!(view.details.iter().all(|detail| detail.time_s != 1234.0));
+    let scene = Scene::new(&view, &SceneOptions::default());
+    let mut svg = Vec::new();
+    hp2svg::svg::write(&mut svg, &view, &scene, ThemeChoice::Auto).expect("memory");
+    browser.open(&written(&folder, "chart.svg", &svg));
+    browser.click(scene.graph.x + 200.0, scene.graph.foot() - 2.0);
+    let outline =
+        browser.text("return document.querySelector('.hp-band:not([display=none])').getAttribute('d')");
+    let x = scene.graph.x + 1234.0 / scene.time_scale.1;
+    let corner = format!("L{x:.1} {:.1}L", scene.graph.y);
+    assert!(outline.contains(&corner), "{corner} in {outline}");
+    assert_eq!(browser.errors(), Vec::<String>::new());
+}
+
+#[test]
+fn memory_beyond_the_live_bytes_has_no_share_of_them() {
+    let Some(browser) = browser() else { return };
+    let folder = folder("browser_resident");
+    let sample = |at: u64| (at as f64, BTreeMap::from([("live", 6_000 + at), ("OUTSIDE_HEAP", 3_000)]));
+    let view = view(&hp(&(0..9).map(sample).collect()), &ViewOptions::default());
+    let scene = Scene::new(&view, &SceneOptions::default());
+    let mut svg = Vec::new();
+    hp2svg::svg::write(&mut svg, &view, &scene, ThemeChoice::Auto).expect("memory");
+    browser.open(&written(&folder, "chart.svg", &svg));
+    let x = scene.graph.x + scene.graph.width / 2.0;
+    let tip = |y: f64| {
+        browser.point(x, y);
+        browser.texts("return [...document.querySelectorAll('.hp-tip text')].map(t => t.textContent)")
+    };
+    let beyond = ["4 s", "", "", "total", "5.86 KiB", "", "OUTSIDE_HEAP", "2.93 KiB", ""];
+    assert_eq!(tip(scene.graph.y + 30.0), beyond);
+    assert_eq!(tip(scene.graph.foot() - 30.0)[6..], ["live", "5.86 KiB", "100.0 %"]);
+    assert_eq!(browser.errors(), Vec::<String>::new());
+}
+
+#[test]
 fn a_hidden_band_leaves_the_others_stacked_anew() {
     let Some(page) = Page::stacked("browser_hide") else { return };
     let before = page.outlines();
@@ -285,6 +332,12 @@ fn a_drag_zooms_into_time_and_escape_or_a_double_click_shows_all() {
     assert_eq!(page.tip()[0], "3.61 s (3.609375 seconds)");
     let hair = page.browser.text("return document.querySelector('.hp-hair').getAttribute('d')");
     assert!(hair.starts_with(&format!("M{x:.1} ")), "{hair}, expected {x}");
+    // So do the bands.
+    let drawn = page.browser.run(&format!(
+        "const matrix = document.querySelector('.hp-bands').getCTM(); return matrix.a * {} + matrix.e",
+        page.place(at_s, 0.0).0
+    ));
+    assert!((drawn.as_f64().expect("a place") - x).abs() < 0.1, "{drawn}, expected {x}");
     page.browser.keys(&[key::ESCAPE]);
     assert_eq!(page.labels("x"), labels);
     zoom();

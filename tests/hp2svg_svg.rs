@@ -161,6 +161,16 @@ fn random_profiles_give_sound_images_in_every_mode() {
 }
 
 #[test]
+fn differences_of_random_profiles_are_sound() {
+    let mut random = Random::new(32);
+    for _ in 0..10 {
+        let [before, after] = [(); 2].map(|()| Cursor::new(random_hp(&mut random).into_bytes()));
+        let view = View::difference(before, after, &ViewOptions::default()).expect("two profiles");
+        assert_sound(&svg(&view, &scene(&view), ThemeChoice::Auto));
+    }
+}
+
+#[test]
 fn every_stored_profile_is_drawn() {
     let mut drawn = 0;
     for entry in std::fs::read_dir(data("")).expect("stored") {

@@ -23,6 +23,8 @@ const HEAD_PX: f64 = 56.0;
 pub const BOX_PX: f64 = 11.0;
 /// The part of the width that the key takes at most.
 const KEY_PART: f64 = 0.34;
+/// The width of the key at least, if that is no more: the search field of a browser stands above it.
+const LEAST_KEY_PX: f64 = 150.0;
 /// Rows of the key are no lower than this.
 const LEAST_ROW_PX: f64 = 13.0;
 /// The width of the line of a band that is not stacked.
@@ -401,7 +403,8 @@ fn figure_of(view: &View, band: &Band) -> String {
 fn key_width(view: &View, width: f64) -> f64 {
     let label = widest(view.bands.iter().map(label_of));
     let figure = widest(view.bands.iter().map(|band| figure_of(view, band)));
-    (MARGIN_PX + BOX_PX + 6.0 + label + 14.0 + figure).min(width * KEY_PART)
+    let all = MARGIN_PX + BOX_PX + 6.0 + label + 14.0 + figure;
+    all.max(LEAST_KEY_PX).min(width * KEY_PART)
 }
 
 fn key(view: &View, graph: Rect, width: f64, key_width: f64) -> Key {
@@ -465,6 +468,12 @@ fn notes(view: &View, (width, height): (f64, f64)) -> Vec<(f64, String)> {
 
 /// Lines at the foot of the picture, with the middle of each.
 fn lines_under(heading: &str, mut lines: Vec<String>, height: f64) -> Vec<(f64, String)> {
+    // Half of a low picture is for the graph.
+    let room_px = height / 2.0 - 2.0 * MARGIN_PX - HEAD_PX - FOOT_PX;
+    lines.truncate((room_px / LINE_PX - 1.0).max(0.0) as usize);
+    if lines.is_empty() {
+        return Vec::new();
+    }
     lines.insert(0, heading.to_owned());
     let first = height - MARGIN_PX - lines.len() as f64 * LINE_PX;
     lines.into_iter().enumerate().map(|(at, line)| (first + (at as f64 + 0.5) * LINE_PX, line)).collect()

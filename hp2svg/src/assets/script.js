@@ -166,6 +166,7 @@ function start(panel, number) {
 
   function pathOf(band, edge, y) {
     const points = times.map((seconds, at) => [unzoomed(seconds), y(edge[at])]);
+    if (band === state.alone && data.mode === 'stacked') addPeak(points, bands[band], y);
     if (isAtOnce && points.length) {
       points.unshift([left, points[0][1]]);
       points.push([right, points[points.length - 1][1]]);
@@ -178,6 +179,12 @@ function start(panel, number) {
     return 'M' + pairs.join('L') + (isStacked ? 'Z' : '');
   }
 
+  // Of many samples the data has those with the largest sums; the band alone may have been largest in another one.
+  function addPeak(points, { peak, peakAt }, y) {
+    const at = times.findIndex((seconds) => seconds >= peakAt);
+    if (at >= 0 && times[at] !== peakAt) points.splice(at, 0, [unzoomed(peakAt), y(peak)]);
+  }
+
   // Draws the visible bands anew from the values, or all as they were.
   function drawBands() {
     let [low, high] = data.range;
@@ -185,6 +192,7 @@ function start(panel, number) {
       const edge = edges();
       const ends = edge.map((line) => line.reduce(([l, h], value) => [Math.min(l, value), Math.max(h, value)], [0, 0]));
       [low, high] = ends.reduce(([l, h], end) => [Math.min(l, end[0]), Math.max(h, end[1])], [0, 0]);
+      if (state.alone >= 0 && data.mode === 'stacked') high = Math.max(high, bands[state.alone].peak);
       if (high <= low) high = low + 1;
       const y = (value) => foot - ((value - low) / (high - low)) * height;
       edge.forEach((line, band) => paths[band].setAttribute('d', pathOf(band, line, y)));
@@ -266,7 +274,8 @@ function start(panel, number) {
   // --- the values at a time -----------------------------------------------------------------------------------
 
   function shareOf(band, at) {
-    return isLive(band) && totals[at] > 0 ? fixed((values[band][at] / totals[at]) * 100, 1) + ' %' : '';
+    const hasShare = isLive(band) && totals[at] > 0 && data.mode !== 'change';
+    return hasShare ? fixed((values[band][at] / totals[at]) * 100, 1) + ' %' : '';
   }
 
   // [name, figure, share, colour] of each line.

@@ -69,9 +69,10 @@ fn band_object(band: &Band, mode: Mode) -> String {
         _ => 0.0,
     };
     format!(
-        "{{\"name\":{},\"kind\":\"{kind}\",\"peak\":{},\"base\":{base}}}",
+        "{{\"name\":{},\"kind\":\"{kind}\",\"peak\":{},\"peakAt\":{},\"base\":{base}}}",
         Json(&readable(&band.name, NAME_CHARS)),
-        band.peak.value
+        band.peak.value,
+        band.peak.time_s
     )
 }
 
