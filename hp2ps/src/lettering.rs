@@ -7,6 +7,8 @@ use std::io::{self, Write};
 use crate::glyphs::{self, Glyph, UNITS};
 use crate::helvetica::{self, Letter};
 use crate::layout::{LABEL_FONT_PT, Page, TITLE_FONT_PT};
+#[cfg(feature = "glyphs")]
+pub use crate::script::unjoined;
 use crate::text::literal;
 
 /// The advance width of a character that is drawn, in thousandths of the size.

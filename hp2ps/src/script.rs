@@ -139,9 +139,31 @@ fn lam_alef(alef: char) -> Option<u32> {
     Some(0xfef5 + 2 * at as u32)
 }
 
+/// The letter that a form on the page stands for; the form itself if it is of two letters.
+///
+/// ```
+/// assert_eq!(hp2ps::lettering::unjoined('\u{fee1}'), '\u{645}');
+/// ```
+pub fn unjoined(form: char) -> char {
+    let is_of = |c: &char| {
+        let codes = Forms::of(*c).map(|forms| forms.alone..forms.alone + forms.count);
+        codes.is_some_and(|codes| codes.contains(&u32::from(form)))
+    };
+    ('\u{621}'..='\u{6d2}').find(is_of).unwrap_or(form)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn forms_are_the_letters_they_were_made_of() {
+        for text in ["باب", "ءآأؤإئابةتثجحخدذرزسشصضطظعغفقكلمنهوىي", "پچژکگیہھے", "x٣שלום"]
+        {
+            let letters: String = join_arabic(text).chars().map(unjoined).collect();
+            assert_eq!(letters, text);
+        }
+    }
 
     #[test]
     fn arabic_letters_take_the_forms_of_their_place() {
