@@ -467,6 +467,26 @@ fn panels_answer_each_for_itself() {
 }
 
 #[test]
+fn names_keep_clear_of_figures_in_wider_fonts() {
+    let Some(browser) = browser() else { return };
+    let folder = folder("browser_fonts");
+    let text = hp(&samples()).replace("parser", &"parser/of/names".repeat(9));
+    let view = view(&text, &ViewOptions::default());
+    let mut svg = Vec::new();
+    hp2svg::write_svg(&mut svg, &view, &SceneOptions::default(), ThemeChoice::Auto).expect("memory");
+    let wider = String::from_utf8(svg).expect("UTF-8").replace("font-family=\"", "font-family=\"monospace, ");
+    browser.open(&written(&folder, "chart.svg", wider.as_bytes()));
+    let gaps = browser.run(
+        "return [...document.querySelectorAll('.hp-row')].map(row => {
+            const [label, figure] = [...row.querySelectorAll('text')].map(text => text.getBBox());
+            return figure.x - label.x - label.width; })",
+    );
+    let gaps: Vec<f64> = gaps.as_array().expect("a list").iter().filter_map(|gap| gap.as_f64()).collect();
+    assert!(gaps.len() == 4 && gaps.iter().all(|&gap| gap > 4.0), "{gaps:?}");
+    assert_eq!(browser.errors(), Vec::<String>::new());
+}
+
+#[test]
 fn the_dark_scheme_follows_the_desktop() {
     let Some(page) = Page::stacked("browser_dark") else { return };
     let background =

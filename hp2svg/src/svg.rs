@@ -61,6 +61,19 @@ impl ThemeChoice {
 ///
 /// # Errors
 /// What `out` reports.
+///
+/// ```
+/// use hp2svg::scene::{Scene, SceneOptions};
+/// use hp2svg::svg::{self, ThemeChoice};
+/// use hp2svg::view::{View, ViewOptions};
+/// let text = b"JOB \"j\" DATE \"d\" SAMPLE_UNIT \"seconds\" VALUE_UNIT \"bytes\"
+/// BEGIN_SAMPLE 0.0 main 10 END_SAMPLE 0.0 BEGIN_SAMPLE 1.0 main 30 END_SAMPLE 1.0";
+/// let view = View::read(&mut std::io::Cursor::new(text), &ViewOptions::default())?;
+/// let mut out = Vec::new();
+/// svg::write(&mut out, &view, &Scene::new(&view, &SceneOptions::default()), ThemeChoice::Auto)?;
+/// assert!(String::from_utf8_lossy(&out).contains("<title>main\npeak 30 B at 1 s, mean 20 B, 100.0 % of the area</title>"));
+/// # Ok::<(), hp2ps::Error>(())
+/// ```
 pub fn write(
     out: &mut (impl Write + ?Sized),
     view: &View,

@@ -141,10 +141,10 @@ function start(panel, number) {
   const status = make(overlay, 'text', Object.assign({
     x: left, y: foot + 33, role: 'status', 'aria-live': 'polite',
   }, faint, { class: 'hp-status hp-fill-muted' }));
-  const all_ = make(overlay, 'g', {
+  const showAll = make(overlay, 'g', {
     class: 'hp-all', role: 'button', tabindex: -1, visibility: 'hidden', 'aria-label': 'Show all',
   });
-  make(all_, 'text', Object.assign({ x: right, y: top - 25, 'text-anchor': 'end' }, ink), '× show all (Esc)');
+  make(showAll, 'text', Object.assign({ x: right, y: top - 25, 'text-anchor': 'end' }, ink), '× show all (Esc)');
   const tip = make(overlay, 'g', { class: 'hp-tip', 'pointer-events': 'none' });
   const unit = one('.hp-frame text');
   const statusRoom = () => width - (unit ? unit.getComputedTextLength() : 0) - 16;
@@ -262,8 +262,8 @@ function start(panel, number) {
       row.classList.toggle('hp-lit', band === state.band && state.at >= 0);
       row.setAttribute('aria-pressed', state.alone === band);
     });
-    all_.setAttribute('visibility', isChanged() || isZoomed() || state.query ? 'visible' : 'hidden');
-    all_.setAttribute('tabindex', all_.getAttribute('visibility') === 'visible' ? 0 : -1);
+    showAll.setAttribute('visibility', isChanged() || isZoomed() || state.query ? 'visible' : 'hidden');
+    showAll.setAttribute('tabindex', showAll.getAttribute('visibility') === 'visible' ? 0 : -1);
   }
 
   function matches(band) {
@@ -565,6 +565,10 @@ function start(panel, number) {
       width: data.key[1] - data.key[0] + 18, height: data.rowHeight, fill: 'none', 'pointer-events': 'all',
     });
     row.insertBefore(back, row.firstChild);
+    // The fonts of this machine may be wider than those that the layout knows.
+    const [label, figure] = row.querySelectorAll('text');
+    const room = figure.getBBox().x - label.getBBox().x - 6;
+    if (label.getComputedTextLength() > room) fit(label, label.textContent, room);
     Object.entries({ tabindex: 0, role: 'button', 'aria-label': title.textContent }).forEach(
       ([key, value]) => row.setAttribute(key, value),
     );
@@ -610,7 +614,7 @@ function start(panel, number) {
     title.remove();
   });
   rows.forEach(prepareRow);
-  all_.addEventListener('click', reset);
+  showAll.addEventListener('click', reset);
   zone.addEventListener('focus', () => ring.classList.toggle('hp-on', zone.matches(':focus-visible')));
   zone.addEventListener('blur', () => ring.classList.remove('hp-on'));
   say(help());
