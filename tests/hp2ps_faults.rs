@@ -109,7 +109,7 @@ fn fault_03_a_wrong_option_is_an_error_and_help_is_none() {
 #[test]
 fn fault_04_work_grows_with_the_input_and_no_faster() {
     let folder = folder("fault_04");
-    let mut cost = |samples: usize, bands: usize| {
+    let cost = |samples: usize, bands: usize| {
         let names: Vec<String> = (0..bands).map(|band| format!("({band})name/of/a/band")).collect();
         let rows: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "1234")).collect();
         fs::write(folder.join("t.hp"), profile(&vec![&rows[..]; samples])).expect("a new file");
@@ -212,6 +212,13 @@ fn fault_09_a_second_run_in_colour_keeps_the_colours() {
 #[test]
 fn fault_10_an_aux_file_is_read_back_whatever_the_names() {
     let folder = folder("fault_10");
+    // Words may stand on any lines, as GHC's tool reads them.
+    fs::write(folder.join("w.hp"), plain()).expect("a new file");
+    fs::write(folder.join("w.aux"), "X_RANGE 1.00 Y_RANGE\n900.00 ORDER\na 1 SHADE a\n0.20\n")
+        .expect("a new file");
+    let run = Command::new(OURS).args(["-p", "w"]).current_dir(&folder).output().expect("starts");
+    assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+    assert!(fs::read_to_string(folder.join("w.aux")).expect("written").contains("Y_RANGE 900.00"));
     let small: &[(&str, &str)] = &[("7a", "10"), ("X_RANGE", "20"), ("Vec<A, B>", "30"), ("ORDER", "5")];
     let many: Vec<String> = (0..200).map(|band| format!("b{band}")).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|name| (name.as_str(), "10")).collect();
@@ -277,6 +284,20 @@ fn fault_14_no_modern_band_is_white() {
     }
 }
 
+/// Outlines as thick as lines would be all there is to see of a thousand samples.
+#[test]
+fn fault_14_dense_modern_bands_have_thin_outlines_or_none() {
+    let dense = |samples: usize| profile(&vec![&[("a", "10"), ("b", "20")][..]; samples]);
+    let widths = |page: &str| -> Vec<String> {
+        page.lines().filter_map(|line| line.strip_suffix(" setlinewidth")).map(str::to_owned).collect()
+    };
+    let thin = page(dense(300), &["--modern"]);
+    assert!(widths(&thin).iter().any(|width| (0.1..0.4).contains(&width.parse::<f64>().expect("a number"))));
+    let none = page(dense(3000), &["--modern"]);
+    assert!(none.contains("grestore\nnewpath\n"));
+    assert!(widths(&page(dense(3000), &[])).iter().all(|width| width == "0.500000"));
+}
+
 #[test]
 fn fault_15_labels_of_times_have_the_digits_they_need() {
     let text = plain().replace("SAMPLE 1.0", "SAMPLE 0.004").replace("SAMPLE 0.0\n", "SAMPLE 0.000\n");
@@ -284,6 +305,26 @@ fn fault_15_labels_of_times_have_the_digits_they_need() {
     let labels = page(&text, &["--axes"]);
     for label in ["0.0", "0.5", "3.5", "milliseconds"] {
         assert!(texts(&labels).contains(&label), "{:?}", texts(&labels));
+    }
+    // What numbers as large as these cannot tell apart is said once, and none is wider than its room.
+    for (times, values) in [
+        (["0.0", "10000000000000000000000000000."], "99999999999999999999999999999999"),
+        (["10000000000000000000000000.0", "10000000000000000000000001.0"], "7"),
+        (["100000000000000.00", "100000000000000.05"], "5"),
+    ] {
+        let text = format!(
+            "JOB \"j\" DATE \"d\" SAMPLE_UNIT \"seconds\" VALUE_UNIT \"bytes\"\nBEGIN_SAMPLE {}\na {values}\nEND_SAMPLE 0.0\n\
+             BEGIN_SAMPLE {}\na {values}\nEND_SAMPLE 0.0\n",
+            times[0], times[1]
+        );
+        let labels = page(&text, &["--axes"]);
+        let labels: Vec<&str> = texts(&labels)
+            .into_iter()
+            .filter(|text| text.starts_with(|c: char| c.is_ascii_digit()))
+            .collect();
+        let distinct: std::collections::HashSet<&&str> = labels.iter().collect();
+        assert!(labels.len() < 24 && distinct.len() + 1 >= labels.len(), "{labels:?}");
+        assert!(labels.iter().all(|label| label.len() <= 12 || label.contains("bytes")), "{labels:?}");
     }
     let long = plain().replace("SAMPLE 1.0", "SAMPLE 9000000.0");
     let long = page(&long, &["--axes"]);
@@ -346,13 +387,25 @@ fn fault_21_samples_out_of_order_are_sorted_with_a_warning() {
 #[test]
 fn fault_22_names_with_blanks_and_fractions_are_drawn_and_a_sign_is_refused() {
     let text = profile(&[&[("Vec<u8, A>", "10.5"), ("fn main", "7")], &[("Vec<u8, A>", "20.25")]]);
-    let page = page(&text, &["-t0"]);
-    assert!(texts(&page).contains(&"Vec<u8, A>") && texts(&page).contains(&"fn main"));
+    let drawn = page(&text, &["-t0"]);
+    assert!(texts(&drawn).contains(&"Vec<u8, A>") && texts(&drawn).contains(&"fn main"));
     let run = draw(profile(&[&[("a", "-5")]]), &[]);
     assert_eq!(
         (run.code, run.stderr.as_str()),
         (Some(1), "hp2ps: stdin, line 6: read `-5`, expected a number of 0 or more after the name\n")
     );
+    // The number itself is named, not what follows it.
+    for (row, read) in [("a\t1e5", "1e5"), ("a\t1.5x", "1.5x")] {
+        let text = format!("{}{row}\nb\t2\nEND_SAMPLE 0.0\n", profile(&[]) + "BEGIN_SAMPLE 0.0\n");
+        assert_eq!(
+            draw(text, &[]).stderr,
+            format!(
+                "hp2ps: stdin, line 6: read `{read}`, expected a number of at most 32 digits without exponent\n"
+            )
+        );
+    }
+    // Some editors put a mark before all else.
+    assert_eq!(page(format!("\u{feff}{}", plain()), &[]), page(plain(), &[]));
     // Missing header items and times without a dot as well.
     let run = draw("BEGIN_SAMPLE 0\na 5\nEND_SAMPLE 0\nBEGIN_SAMPLE 1\na 6\nEND_SAMPLE 1\n", &[]);
     assert_eq!(run.code, Some(0));
@@ -364,6 +417,7 @@ fn fault_22_names_with_blanks_and_fractions_are_drawn_and_a_sign_is_refused() {
 
 #[test]
 fn fault_23_nonsense_options_are_refused_and_none_is_dropped_silently() {
+    assert!(draw(plain(), &["-m-5"]).stderr.contains("read `-5`, expected a whole number of 0 or more"));
     for option in ["-einf", "-enan", "-tnan", "-m-1", "-mx", "-t6", "-t-1", "-e0", "-e1e9", "--names=3"] {
         let run = draw(plain(), &[option]);
         assert_eq!((run.code, run.page.is_empty()), (Some(2), true), "{option}");

@@ -9,7 +9,7 @@ use clap::{Args, Parser, ValueEnum};
 #[derive(Args, Clone, Debug)]
 pub struct ChartArgs {
     /// Draw at most N bands, the rest as OTHER; 0 draws all of them
-    #[arg(short = 'm', long = "bands", value_name = "N", default_value_t = 20)]
+    #[arg(short = 'm', long = "bands", value_name = "N", default_value = "20", value_parser = band_limit)]
     pub bands: usize,
     /// Drop trace elements, which together have less than PERCENT of the area; 0 to 5
     #[arg(short, long, value_name = "PERCENT", default_value = "1", value_parser = trace_percent)]
@@ -88,8 +88,8 @@ pub struct PsArgs {
     /// Keep the largest bands by themselves whatever their order
     #[arg(long, help_heading = "Beyond GHC's hp2ps")]
     pub limit_by_area: bool,
-    /// Leave the middle of names in the key out beyond N characters
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(8..), help_heading = "Beyond GHC's hp2ps")]
+    /// Leave the middle of names in the key out beyond N characters, 8 or more
+    #[arg(long, value_name = "N", value_parser = name_chars, help_heading = "Beyond GHC's hp2ps")]
     pub names: Option<u16>,
     /// Put ticks at round values, with the digits and the unit they need
     #[arg(long, help_heading = "Beyond GHC's hp2ps")]
@@ -118,6 +118,15 @@ pub enum Generated {
     Fish,
 }
 
+fn band_limit(text: &str) -> Result<usize, String> {
+    text.parse().map_err(|_| format!("read `{text}`, expected a whole number of 0 or more"))
+}
+
+fn name_chars(text: &str) -> Result<u16, String> {
+    let chars = text.parse().ok().filter(|chars| *chars >= 8);
+    chars.ok_or_else(|| format!("read `{text}`, expected a whole number from 8 to 65535"))
+}
+
 fn trace_percent(text: &str) -> Result<f64, String> {
     let percent = text.parse().ok().filter(|percent| (0.0..=5.0).contains(percent));
     percent.ok_or_else(|| format!("read `{text}`, expected a number from 0 to 5"))
@@ -131,5 +140,7 @@ fn eps_width_pt(text: &str) -> Result<f64, String> {
     };
     let width_pt = UNITS.iter().find_map(in_unit);
     let allowed = width_pt.filter(|&width_pt| width_pt > 144.0 && width_pt < 1e6);
-    allowed.ok_or_else(|| format!("read `{text}`, expected a width above 144 pt such as 4in, 120mm or 300"))
+    allowed.ok_or_else(|| {
+        format!("read `{text}`, expected a width above 144 and below 1000000 pt such as 4in, 120mm or 300")
+    })
 }

@@ -7,8 +7,8 @@
 //! SHADE name 0.20      grey from 0 (black) to 1, or a packed colour
 //! ```
 //!
-//! A name is all between the keyword and the last word. One that would not come back so is written in double quotes,
-//! with `\\n` and `\\\\` for line ends and backslashes in it; GHC's tool has no such names.
+//! A name is a word, or if the text is no sequence of such items all between the keyword and the last word of a line. One
+//! with blanks is written in double quotes, with `\\n` and `\\\\` for line ends and backslashes in it; GHC's tool has no such names.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -46,6 +46,9 @@ impl Previous {
     /// # Ok::<(), hp2ps::Error>(())
     /// ```
     pub fn parse(text: &[u8]) -> Result<Previous, Error> {
+        if let Some(previous) = Previous::from_words(text) {
+            return Ok(previous);
+        }
         let mut previous = Previous::default();
         for (at, line) in text.split(|&byte| byte == b'\n').enumerate() {
             previous.note(line.trim_ascii()).ok_or_else(|| Error::Aux {
@@ -54,6 +57,22 @@ impl Previous {
             })?;
         }
         Ok(previous)
+    }
+
+    /// As GHC's tool reads it: words, wherever lines end. `None` if that is not what the text is.
+    fn from_words(text: &[u8]) -> Option<Previous> {
+        let mut previous = Previous::default();
+        let mut words = text.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        while let Some(keyword) = words.next() {
+            let word = words.next()?;
+            let item = match keyword {
+                b"ORDER" | b"SHADE" => [keyword, word, words.next()?].join(&b' '),
+                _ => [keyword, word].join(&b' '),
+            };
+            let quoted = word.starts_with(b"\"");
+            previous.note(&item).filter(|()| !quoted)?;
+        }
+        Some(previous)
     }
 
     fn note(&mut self, line: &[u8]) -> Option<()> {
@@ -124,10 +143,7 @@ fn name_and_number(value: &[u8]) -> Option<(Vec<u8>, f64)> {
 
 /// A name as it stands in its line.
 fn word(name: &[u8]) -> Cow<'_, [u8]> {
-    let plain = !name.is_empty()
-        && name.trim_ascii().len() == name.len()
-        && !name.starts_with(b"\"")
-        && !name.contains(&b'\n');
+    let plain = !name.is_empty() && !name.starts_with(b"\"") && !name.iter().any(u8::is_ascii_whitespace);
     if plain {
         return Cow::Borrowed(name);
     }
@@ -243,10 +259,10 @@ mod tests {
     }
 
     #[test]
-    fn names_without_blanks_are_written_as_they_are() {
+    fn only_names_with_blanks_are_quoted() {
         let names = [&b"X_RANGE"[..], b"7", b"a\"b\\", b"two words"].map(<[u8]>::to_vec);
         let text = String::from_utf8(written(&names)).expect("ASCII names");
-        let [keyword, seven, quote, words] = ["X_RANGE", "7", "a\"b\\", "two words"];
+        let [keyword, seven, quote, words] = ["X_RANGE", "7", "a\"b\\", "\"two words\""];
         for (at, name) in [keyword, seven, quote, words].iter().enumerate() {
             assert!(text.contains(&format!("\nORDER {name} {}\n", at + 1)), "{text}");
         }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{error, fmt};
 
 pub use crate::input::Input;
+use crate::output::{Staged, is_same_file};
 use crate::{BandOptions, Chart, Error, Previous};
 
 /// Where a chart comes from and goes to.
@@ -113,33 +114,67 @@ impl Route {
         Ok(previous)
     }
 
-    /// Writes the output whole: to `<base>.<extension>`, or to standard output for a filter, where a reader
-    /// that went away is no error.
+    /// Writes outputs, each to `<base>.<extension>` and all of them whole; for a filter the first to standard output,
+    /// where a reader that went away is no error.
     ///
     /// # Errors
-    /// What `text` or the file system reports, with the file's name; the old file, if any, is then as it was.
+    /// What the texts or the file system report, with the file's name; no output has changed then, unless the
+    /// system fails to rename one.
     pub fn write(
         &self,
-        extension: &str,
-        text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+        outputs: &[(&str, &dyn Fn(&mut dyn Write) -> io::Result<()>)],
     ) -> Result<(), FileError> {
-        write(self.output(extension).as_deref(), text)
+        let Route::Files { .. } = self else {
+            let Some((_, text)) = outputs.first() else { return Ok(()) };
+            return write(None, &[], text);
+        };
+        let mut staged: Vec<Staged> = Vec::new();
+        for (extension, text) in outputs {
+            let Some(path) = self.output(extension) else { continue };
+            let next = stage(&path, std::slice::from_ref(self), text)?;
+            if staged.iter().any(|other| is_same_file(other.target(), next.target())) {
+                return Err(FileError::new(&path, "is the same file as another output"));
+            }
+            staged.push(next);
+        }
+        staged.into_iter().try_for_each(publish)
     }
 }
 
-/// Writes a file whole, or standard output if there is none, where a reader that went away is no error.
+/// Writes a file whole, or standard output if there is none, where a reader that went away is no error. A file that
+/// is one of the profiles of `inputs` is refused.
 ///
 /// # Errors
 /// What `text` or the file system reports, with the file's name; the old file, if any, is then as it was.
 pub fn write(
     path: Option<&Path>,
+    inputs: &[Route],
     text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> Result<(), FileError> {
-    let written = match path {
-        Some(path) => replace(path, text).map_err(|error| (path.display().to_string(), error)),
-        None => to_stdout(text).map_err(|error| ("stdout".to_owned(), error)),
-    };
-    written.map_err(|(file, error)| FileError { file, error: Error::Io(error) })
+    match path {
+        Some(path) => publish(stage(path, inputs, text)?),
+        None => {
+            to_stdout(text).map_err(|error| FileError { file: "stdout".to_owned(), error: Error::Io(error) })
+        }
+    }
+}
+
+fn stage(
+    path: &Path,
+    inputs: &[Route],
+    text: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<Staged, FileError> {
+    let is_input =
+        |route: &Route| matches!(route, Route::Files { profile, .. } if is_same_file(profile, path));
+    if inputs.iter().any(is_input) {
+        return Err(FileError::new(path, "is the profile itself"));
+    }
+    Staged::new(path, text).map_err(|error| FileError::new(path, error))
+}
+
+fn publish(staged: Staged) -> Result<(), FileError> {
+    let path = staged.target().to_owned();
+    staged.publish().map_err(|error| FileError::new(&path, error))
 }
 
 /// An error and the file it is about.
@@ -150,6 +185,14 @@ pub struct FileError {
 }
 
 impl FileError {
+    fn new(file: &Path, error: impl Into<Box<dyn error::Error + Send + Sync>>) -> FileError {
+        let error = match error.into().downcast::<io::Error>() {
+            Ok(error) => *error,
+            Err(other) => io::Error::other(other),
+        };
+        FileError { file: file.display().to_string(), error: Error::Io(error) }
+    }
+
     fn about(file: impl fmt::Display) -> impl FnOnce(Error) -> FileError {
         move |error| FileError { file: file.to_string(), error }
     }
@@ -183,31 +226,6 @@ fn with_suffix(mut root: OsString, extension: &str) -> PathBuf {
     root.push(".");
     root.push(extension);
     root.into()
-}
-
-/// Writes `path`, or what it links to, by way of a temporary file in the same folder. What is no regular file, such as
-/// a device or a pipe, is written into.
-fn replace(path: &Path, text: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if fs::metadata(path).is_ok_and(|known| !known.is_file() && !known.is_dir()) {
-        let mut out = BufWriter::new(fs::OpenOptions::new().write(true).open(path)?);
-        return text(&mut out).and_then(|()| out.flush());
-    }
-    let mut hidden = OsString::from(".");
-    hidden.push(path.file_name().unwrap_or_default());
-    hidden.push(format!(".{}.tmp", std::process::id()));
-    let temporary = path.with_file_name(hidden);
-    let written = File::create(&temporary).and_then(|file| {
-        let mut out = BufWriter::with_capacity(256 * 1024, file);
-        text(&mut out)?;
-        out.flush()?;
-        fs::rename(&temporary, path)
-    });
-    if written.is_err() {
-        // Nothing more can be done about a leftover than to report the first error.
-        let _ = fs::remove_file(&temporary);
-    }
-    written
 }
 
 /// Says one line on stderr. Control characters, as a file's name may hold them, are shown as `?`, and a

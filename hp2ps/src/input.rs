@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Seek, SeekFrom, Write as _};
-use std::os::fd::AsFd as _;
 use std::path::Path;
 
 use tempfile::SpooledTempFile;
@@ -36,9 +35,15 @@ impl Input {
 
     /// Standard input, as it is if a whole file was put there.
     pub(crate) fn stdin() -> io::Result<Input> {
-        let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
-        let whole = stdin.metadata()?.is_file() && stdin.stream_position()? == 0;
-        if whole { Input::new(stdin) } else { Input::copy(stdin) }
+        #[cfg(unix)]
+        {
+            use std::os::fd::AsFd as _;
+            let mut stdin = File::from(io::stdin().as_fd().try_clone_to_owned()?);
+            if stdin.metadata()?.is_file() && stdin.stream_position()? == 0 {
+                return Input::new(stdin);
+            }
+        }
+        Input::copy(io::stdin().lock())
     }
 
     fn new(file: File) -> io::Result<Input> {

@@ -68,8 +68,9 @@ pub enum Style {
     /// As GHC's tool does, to the last digit.
     #[default]
     Ghc,
-    /// For reading. Fills: none white. Texts: real widths, any script, a key that leaves the graph most of the page. Axes: ticks at round
-    /// values with as many digits as they need, all in one unit.
+    /// For reading. Fills: none white, and outlines as thin as samples are dense. Texts: real widths, any script, a key
+    /// that leaves the graph most of the page. Axes: ticks at round values with as many digits as they need, all in one
+    /// unit.
     Readable,
 }
 
@@ -80,7 +81,7 @@ pub struct PageOptions {
     pub text: Style,
     /// Where ticks stand and what they say.
     pub axes: Style,
-    /// Which fills bands get; none for reading is white.
+    /// Which fills and outlines bands get.
     pub fills: Style,
     /// The most characters of a name in the key; the middle of a longer one is left out.
     pub name_chars: Option<usize>,
@@ -97,6 +98,8 @@ pub struct PageOptions {
 pub struct Page {
     /// How texts are measured and drawn.
     pub text: Style,
+    /// How thick outlines of bands are; 0 for none.
+    pub outline_pt: f64,
     /// Where labels of ticks stand: on their base line, or with their middle at the tick.
     pub axes: Style,
     /// The box at the top.
@@ -158,6 +161,15 @@ pub struct Axis {
     pub ticks: Vec<Tick>,
 }
 
+impl Axis {
+    fn shorten_unit(&mut self, room_pt: f64) {
+        /// What is left free beside it.
+        const GAP_PT: f64 = 10.0;
+        let unit = String::from_utf8_lossy(&self.unit);
+        self.unit = shorten(&unit, room_pt - GAP_PT, LABEL_FONT_PT).into_bytes();
+    }
+}
+
 /// A tick of an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tick {
@@ -216,13 +228,18 @@ impl Page {
         let labels: Vec<Vec<u8>> = chart.bands.iter().map(|band| options.key_label(&band.name)).collect();
         let graph = graph(&labels, options, title.height);
         let scales = Scales::new(chart, graph);
-        let (x_axis, y_axis) = match options.axes {
+        let (mut x_axis, mut y_axis) = match options.axes {
             Style::Ghc => (x_axis(chart, &scales), y_axis(chart, &scales)),
             Style::Readable => (readable::x_axis(chart, &scales), readable::y_axis(chart, &scales)),
         };
+        if (options.axes, options.text) == (Style::Readable, Style::Readable) {
+            x_axis.shorten_unit(graph.width);
+            y_axis.shorten_unit(graph.height);
+        }
         let bands = chart.bands.iter().zip(labels);
         Page {
             text: options.text,
+            outline_pt: outline_pt(options, graph, chart.times_s.len()),
             axes: options.axes,
             x_axis,
             y_axis,
@@ -304,10 +321,14 @@ impl Title {
         let shown = job.len().min(if big { BIG_JOB_BYTES } else { SMALL_JOB_BYTES });
         let area = match options.axes {
             Style::Ghc => with_commas(c_integer(chart.area)),
-            Style::Readable => grouped(&format!("{:.0}", chart.area)),
+            Style::Readable => readable::number(chart.area),
         };
         let (value, sample) = (&chart.header.value_unit, &chart.header.sample_unit);
-        let area = [area.as_bytes(), b" ", value, b" x ", sample].concat();
+        let mut area = [area.as_bytes(), b" ", value, b" x ", sample].concat();
+        if options.text == Style::Readable {
+            // Half the box: beside it there is room for the JOB and for the DATE.
+            area = shorten(&String::from_utf8_lossy(&area), FRAME_PT.0 / 2.0, TITLE_FONT_PT).into_bytes();
+        }
         // A small title has the area in its middle.
         let beside = if big { 0.0 } else { (FRAME_PT.0 + text_width_pt(&area, TITLE_FONT_PT)) / 2.0 };
         let job = match options.text {
@@ -334,6 +355,19 @@ fn text_width_pt(text: &[u8], size_pt: f64) -> f64 {
 /// The width of a graph without a key beside it.
 fn room_pt() -> f64 {
     FRAME_PT.0 - 2.0 * MARGIN_PT - GRAPH_PT.0
+}
+
+/// How thick the outlines of bands are. Where samples are dense, outlines as thick as lines would be all there is to see.
+fn outline_pt(options: &PageOptions, graph: Rect, samples: usize) -> f64 {
+    /// The part of the way from sample to sample that an outline may take, and the thinnest one.
+    const PART: f64 = 1.0 / 8.0;
+    const LEAST_PT: f64 = 0.1;
+    let suiting = PART * graph.width / samples as f64;
+    match options.fills {
+        Style::Ghc => LINE_PT,
+        Style::Readable if suiting < LEAST_PT => 0.0,
+        Style::Readable => suiting.min(LINE_PT),
+    }
 }
 
 /// Where the marks are. GHC's tool draws those beyond the samples too, outside the frame.
@@ -394,7 +428,7 @@ fn y_axis(chart: &Chart, scales: &Scales) -> Axis {
 
 /// Axes for reading.
 mod readable {
-    use super::{Axis, Scales, Tick, nice_step};
+    use super::{Axis, Scales, Tick, grouped, nice_step};
     use crate::chart::Chart;
 
     /// Units of time, their length in seconds, and up to which range they suit.
@@ -416,9 +450,8 @@ mod readable {
         let digits = digits_of(step);
         let end_s = scales.first_s + scales.x_range;
         let ticks = multiples(step, scales.first_s / length, end_s / length)
-            .map(|value| Tick { at: scales.x(value * length), label: format!("{value:.digits$}") })
-            .collect();
-        Axis { unit: unit.to_vec(), ticks }
+            .map(|value| Tick { at: scales.x(value * length), label: label(value, digits) });
+        Axis { unit: unit.to_vec(), ticks: distinct(ticks) }
     }
 
     /// Ticks at round values, all in the unit that suits the topmost.
@@ -435,13 +468,33 @@ mod readable {
         let unit = if chart.header.value_unit == b"bytes" { "B" } else { "" };
         let suffix = format!(" {}{unit}", letter.unwrap_or(&""));
         let digits = digits_of(step / divisor);
-        let ticks = multiples(step, 0.0, chart.y_range)
-            .map(|value| Tick {
-                at: scales.graph.y + value * scales.y_scale,
-                label: format!("{:.digits$}{}", value / divisor, suffix.trim_end()),
-            })
-            .collect();
-        Axis { unit: chart.header.value_unit.clone(), ticks }
+        let ticks = multiples(step, 0.0, chart.y_range).map(|value| Tick {
+            at: scales.graph.y + value * scales.y_scale,
+            label: format!("{}{}", label(value / divisor, digits), suffix.trim_end()),
+        });
+        Axis { unit: chart.header.value_unit.clone(), ticks: distinct(ticks) }
+    }
+
+    /// A number beside a tick; one with more digits than there is room for as a power of ten.
+    fn label(value: f64, digits: usize) -> String {
+        const MOST: f64 = 1e6;
+        if value.abs() < MOST { format!("{value:.digits$}") } else { format!("{value:.0e}") }
+    }
+
+    /// Without ticks that numbers as large as these cannot tell apart.
+    fn distinct(ticks: impl Iterator<Item = Tick>) -> Vec<Tick> {
+        let mut ticks: Vec<Tick> = ticks.collect();
+        ticks.dedup_by(|tick, before| tick.label == before.label);
+        ticks
+    }
+
+    /// An amount in full as long as its digits mean something, and with three digits if it is small.
+    pub(super) fn number(value: f64) -> String {
+        match value {
+            ..10.0 => format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_owned(),
+            ..1e21 => grouped(&format!("{value:.0}")),
+            _ => format!("{value:.3e}"),
+        }
     }
 
     /// How many decimals tell multiples of `step` apart.

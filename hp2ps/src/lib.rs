@@ -33,6 +33,7 @@ pub mod layout;
 pub mod lettering;
 pub mod metrics;
 mod names;
+mod output;
 mod ps;
 #[cfg(feature = "glyphs")]
 mod script;

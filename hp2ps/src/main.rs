@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use hp2ps::cli::{PsArgs, arguments_or_exit};
-use hp2ps::files::{FileError, Route, say};
+use hp2ps::files::{self, FileError, Route, say};
 use hp2ps::{Drawing, Previous};
 
 const PROGRAM: &str = "hp2ps";
@@ -25,7 +25,7 @@ fn main() -> ExitCode {
 
 fn run(args: &PsArgs) -> Result<(), FileError> {
     if let Some(generated) = args.generate {
-        return Route::Filter.write("", |out| out.write_all(generated.text()));
+        return files::write(None, &[], |out| out.write_all(generated.text()));
     }
     let route = Route::new(args.file.as_deref());
     let previous = if args.chart.previous { route.read_previous()? } else { Previous::default() };
@@ -34,9 +34,8 @@ fn run(args: &PsArgs) -> Result<(), FileError> {
     for warning in chart.warnings.iter().chain(&drawing.warnings()) {
         say(PROGRAM, &format!("warning: {}, {warning}", route.input_name()));
     }
-    route.write("ps", |out| drawing.write_ps(out, args.placement()))?;
-    match route {
-        Route::Filter => Ok(()),
-        Route::Files { .. } => route.write("aux", |out| drawing.write_aux(out)),
-    }
+    route.write(&[
+        ("ps", &|out| drawing.write_ps(out, args.placement())),
+        ("aux", &|out| drawing.write_aux(out)),
+    ])
 }

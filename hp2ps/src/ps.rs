@@ -344,6 +344,12 @@ fn key(out: &mut (impl Write + ?Sized), entries: &[KeyEntry], sheet: &Sheet<'_>)
 }
 
 fn fill_and_stroke(out: &mut (impl Write + ?Sized), shade: Shade) -> io::Result<()> {
+    fill(out, shade)?;
+    writeln!(out, "stroke")
+}
+
+/// Fills the path, which stays.
+fn fill(out: &mut (impl Write + ?Sized), shade: Shade) -> io::Result<()> {
     writeln!(out, "closepath\ngsave")?;
     match shade.fill {
         Fill::Grey(level) => writeln!(out, "{level:.6} setgray")?,
@@ -351,7 +357,7 @@ fn fill_and_stroke(out: &mut (impl Write + ?Sized), shade: Shade) -> io::Result<
             writeln!(out, "{red:.6} {green:.6} {blue:.6} setrgbcolor")?;
         }
     }
-    writeln!(out, "fill\ngrestore\nstroke")
+    writeln!(out, "fill\ngrestore")
 }
 
 /// Each band runs along the line below it to the last sample and back along its own.
@@ -361,12 +367,19 @@ fn bands(out: &mut (impl Write + ?Sized), sheet: &Sheet<'_>) -> io::Result<()> {
     let mut line = vec![0.0; page.xs.len()];
     let on_page = |line: &[f64]| Numbers::new(line.iter().map(|y| page.graph.y + y));
     let mut below = on_page(&line);
+    if page.outline_pt != LINE_PT {
+        writeln!(out, "{:.6} setlinewidth", page.outline_pt)?;
+    }
     for (band, &shade) in page.bands.iter().zip(sheet.shades) {
         band.stack_on(&mut line);
         let above = on_page(&line);
         outline(out, &xs, &below, &above)?;
-        fill_and_stroke(out, shade)?;
+        fill(out, shade)?;
+        writeln!(out, "{}", if page.outline_pt > 0.0 { "stroke" } else { "newpath" })?;
         below = above;
+    }
+    if page.outline_pt != LINE_PT {
+        writeln!(out, "{LINE_PT:.6} setlinewidth")?;
     }
     Ok(())
 }

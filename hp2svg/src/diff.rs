@@ -39,7 +39,7 @@ impl View {
     /// BEGIN_SAMPLE 0.0 a {a} b 30 END_SAMPLE 0.0 BEGIN_SAMPLE 2.0 a {a} b 30 END_SAMPLE 2.0");
     /// let [before, after] = [profile(10), profile(70)].map(std::io::Cursor::new);
     /// let view = View::difference(before, after, &ViewOptions::default()).map_err(|(error, _)| error)?;
-    /// assert_eq!(view.bands[1].curve, [(0.0, 60.0), (2.0, 60.0)]);
+    /// assert_eq!(view.bands[0].curve, [(0.0, 60.0), (2.0, 60.0)]);
     /// assert_eq!((view.changes[0].before, view.changes[0].after), (10.0, 70.0));
     /// # Ok::<(), hp2ps::Error>(())
     /// ```

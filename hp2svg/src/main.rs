@@ -56,7 +56,7 @@ fn checked(args: &SvgArgs) -> Result<Format, String> {
 
 fn run(args: &SvgArgs, format: Format) -> Result<ExitCode, FileError> {
     if let Some(what) = args.generate {
-        files::write(None, |out| out.write_all(generated(what)))?;
+        files::write(None, &[], |out| out.write_all(generated(what)))?;
         return Ok(ExitCode::SUCCESS);
     }
     let routes: Vec<Route> = match &args.files[..] {
@@ -82,7 +82,7 @@ fn print_leaks(args: &SvgArgs, routes: &[Route]) -> Result<ExitCode, FileError> 
             table.extend_from_slice(format!("{}:\n", route.input_name()).as_bytes());
         }
         any |= route.read(|input| view::write_leaks(input, &options, &mut table))?;
-        files::write(None, |out| out.write_all(&table))?;
+        files::write(None, &[], |out| out.write_all(&table))?;
     }
     Ok(if any { ExitCode::from(LEAKS_FOUND) } else { ExitCode::SUCCESS })
 }
@@ -105,7 +105,7 @@ fn draw(args: &SvgArgs, format: Format, routes: &[Route]) -> Result<(), FileErro
         .map(|(scene, view)| (view, scene))
         .collect();
     let output = output(args, format, routes);
-    files::write(output.as_deref(), |out| hp2svg::write(out, format, &panels, args.theme.into()))
+    files::write(output.as_deref(), routes, |out| hp2svg::write(out, format, &panels, args.theme.into()))
 }
 
 fn difference(args: &SvgArgs, format: Format, routes: &[Route]) -> Result<ExitCode, FileError> {
@@ -115,7 +115,9 @@ fn difference(args: &SvgArgs, format: Format, routes: &[Route]) -> Result<ExitCo
         .map_err(|(error, of_second)| if of_second { after } else { before }.error(error))?;
     let scene = Scene::new(&view, &args.scene_options(std::slice::from_ref(&view), &Previous::default()));
     let output = output(args, format, routes);
-    files::write(output.as_deref(), |out| hp2svg::write(out, format, &[(view, scene)], args.theme.into()))?;
+    files::write(output.as_deref(), routes, |out| {
+        hp2svg::write(out, format, &[(view, scene)], args.theme.into())
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -183,6 +183,8 @@ pub struct Reader<R> {
     item: usize,
     /// The next byte of `buffer` to take.
     at: usize,
+    /// Whether nothing was taken yet.
+    at_start: bool,
     /// Whether the source has nothing more.
     drained: bool,
     /// The line of the byte at `at`, from 1.
@@ -191,6 +193,8 @@ pub struct Reader<R> {
     item_line: u64,
     /// Where the current token begins, in bytes from `item`, and its line: what errors point at.
     token: (usize, u64),
+    /// The number that the current item is glued to, and its line: `1e5` is read as 1 and a name, as GHC's reader does.
+    glued: Option<(String, u64)>,
     /// The string of the current header item, its doubled quotes made single.
     text: Vec<u8>,
     state: State,
@@ -244,10 +248,12 @@ impl<R: Read> Reader<R> {
             buffer: Buffer::default(),
             item: 0,
             at: 0,
+            at_start: true,
             drained: false,
             at_line: 1,
             item_line: 1,
             token: (0, 1),
+            glued: None,
             text: Vec::new(),
             state: State::default(),
         }
@@ -270,7 +276,9 @@ impl<R: Read> Reader<R> {
     /// complete sample, and what the source reports. After an error the reader is of no more use.
     pub fn next_event(&mut self) -> Result<Option<Event<'_>>, Error> {
         self.item = self.at;
+        let glued = self.glued.take();
         self.skip_space()?;
+        self.glued = glued.filter(|_| self.item == self.at);
         self.item = self.at;
         self.item_line = self.at_line;
         self.token = (0, self.at_line);
@@ -295,6 +303,7 @@ impl<R: Read> Reader<R> {
     }
 
     fn next_item(&mut self) -> Result<Option<Item>, Error> {
+        self.skip_byte_order_mark()?;
         match self.buffer.get(self.at) {
             None => self.end(),
             Some(b'"') => match self.row_with_blanks()? {
@@ -331,6 +340,21 @@ impl<R: Read> Reader<R> {
         self.at += text.len() + digits;
         self.state.open_line.get_or_insert(self.item_line);
         Some(value)
+    }
+
+    /// Some editors begin a file with these three bytes.
+    fn skip_byte_order_mark(&mut self) -> Result<(), Error> {
+        const MARK: &[u8] = "\u{feff}".as_bytes();
+        if !std::mem::take(&mut self.at_start) || self.at > 0 {
+            return Ok(());
+        }
+        while self.buffer.len() < MARK.len() && self.fill()? {}
+        if self.buffer.starts_with(MARK) {
+            self.at = MARK.len();
+            self.skip_space()?;
+            self.item = self.at;
+        }
+        Ok(())
     }
 
     /// The common case in one go: a row that lies whole in the buffer, one blank or tab after its name, few
@@ -421,10 +445,15 @@ impl<R: Read> Reader<R> {
             Operand::CutOff => return Ok(self.cut()),
             // Its name may be longer than the first word.
             Operand::Word | Operand::Text => {
-                return match self.row_with_blanks()? {
-                    Some(row) => Ok(row),
-                    None => Err(self.unexpected("a number of 0 or more after the name")),
-                };
+                const EXPECTED: &str = "a number of 0 or more after the name";
+                const PLAIN_NUMBER: &str = "a number of at most 32 digits without exponent";
+                let row = self.row_with_blanks()?;
+                return row.ok_or_else(|| match self.glued.take() {
+                    Some((read, line)) => {
+                        Error { line, cause: Cause::Syntax { read, expected: PLAIN_NUMBER.into() } }
+                    }
+                    None => self.unexpected(EXPECTED),
+                });
             }
         };
         self.state.open_line.get_or_insert(self.item_line);
@@ -529,12 +558,24 @@ impl<R: Read> Reader<R> {
 
     fn take_number(&mut self) -> Result<Operand, Error> {
         while self.buffer.len() - self.at < NUMBER_BYTES && self.fill()? {}
+        let start = self.at;
+        let number = self.take_digits();
+        if self.buffer.get(self.at).is_some_and(|&byte| !is_space(byte)) {
+            let word = &self.buffer[start..];
+            let end = word.iter().position(|&byte| is_space(byte)).unwrap_or(word.len());
+            self.glued = Some((quoted(&word[..end]), self.at_line));
+        }
+        Ok(number)
+    }
+
+    /// Takes the number that lies whole in the buffer.
+    fn take_digits(&mut self) -> Operand {
         let number = &self.buffer[self.at..self.buffer.len().min(self.at + NUMBER_BYTES)];
         let digits = number.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if number.get(digits) != Some(&b'.') {
             let value = whole(&number[..digits]);
             self.at += digits;
-            return Ok(Operand::Whole(value));
+            return Operand::Whole(value);
         }
         let fraction = number[digits + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let text = str::from_utf8(&number[..digits + 1 + fraction]).unwrap_or_default();
@@ -545,7 +586,7 @@ impl<R: Read> Reader<R> {
             .count();
         let time_s = text.parse().unwrap_or_default();
         self.at += text.len() + ignored;
-        Ok(Operand::Decimal(time_s))
+        Operand::Decimal(time_s)
     }
 
     /// Takes a string into `text`: doubled quotes made single, the rest after a NUL dropped as GHC's reader does.
