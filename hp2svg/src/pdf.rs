@@ -128,6 +128,8 @@ impl<'a> Sheet<'a> {
     fn drawn(mut self, primitives: &[Primitive<'_>]) -> Vec<u8> {
         for primitive in primitives {
             match primitive {
+                // Nothing to draw, and no path.
+                Primitive::Area(points, ..) | Primitive::Line(points, ..) if points.len() < 2 => {}
                 Primitive::Area(points, colour, None) => self.fill(points, *colour),
                 Primitive::Area(points, colour, Some(pattern)) => self.hatch(points, *colour, *pattern),
                 Primitive::Line(points, colour, width, dashed) => {
@@ -165,8 +167,13 @@ impl<'a> Sheet<'a> {
         self.path(points);
         self.content.close_path().clip_nonzero().fill_nonzero().set_dash_pattern([], 0.0);
         let (hatch, over) = (hatch::of(pattern), sheet::bounds(points));
+        // Filled and not stroked, as some programs round the widths of strokes up to pixels of the screen.
+        fill_colour(&mut self.content, ink);
         for line in hatch.lines(over) {
-            self.stroke(&[line.from, line.to], ink, line.width_px);
+            let [first, second, third, fourth] = corners(&line);
+            self.content.move_to(first.0, first.1).line_to(second.0, second.1);
+            self.content.line_to(third.0, third.1).line_to(fourth.0, fourth.1);
+            self.content.close_path().fill_nonzero();
         }
         // A row of dots is a line of dashes without length and with round ends.
         self.content.set_line_cap(LineCapStyle::RoundCap).set_dash_pattern([0.0, hatch.side_px as f32], 0.0);
@@ -178,10 +185,11 @@ impl<'a> Sheet<'a> {
         self.content.restore_state();
     }
 
-    /// Begins a path; points that the rounding makes equal are one.
+    /// Begins a path, to tenths of a pixel, 1/960 inch; points that the rounding makes equal are one.
     fn path(&mut self, points: &[Px]) {
+        let tenths = |px: f64| coordinate((px * 10.0).round() / 10.0);
         let mut last = None;
-        for point in points.iter().map(|&(x, y)| (rounded(x), rounded(y))) {
+        for point in points.iter().map(|&(x, y)| (tenths(x), tenths(y))) {
             match last {
                 None => drop(self.content.move_to(point.0, point.1)),
                 Some(last) if last == point => {}
@@ -202,6 +210,20 @@ impl<'a> Sheet<'a> {
         }
         self.content.end_text();
     }
+}
+
+/// The corners of a line with its width.
+fn corners(line: &hatch::Line) -> [(f32, f32); 4] {
+    let ((x0, y0), (x1, y1)) = (line.from, line.to);
+    let half = line.width_px / 2.0 / (x1 - x0).hypot(y1 - y0);
+    let (aside_x, aside_y) = ((y0 - y1) * half, (x1 - x0) * half);
+    let corners = [
+        (x0 + aside_x, y0 + aside_y),
+        (x1 + aside_x, y1 + aside_y),
+        (x1 - aside_x, y1 - aside_y),
+        (x0 - aside_x, y0 - aside_y),
+    ];
+    corners.map(|(x, y)| (rounded(x), rounded(y)))
 }
 
 /// To hundredths of a pixel.

@@ -165,8 +165,8 @@ impl<'a> Picture<'a> {
         encoder.set_pixel_dims(Some(PixelDimensions { xppu: per_metre, yppu: per_metre, unit: Unit::Meter }));
         let mut writer = encoder.write_header()?;
         // The background is opaque, and so is all that is drawn on it.
-        let colours: Vec<u8> =
-            self.pixels.data().chunks_exact(4).flat_map(|pixel| &pixel[..3]).copied().collect();
+        let mut colours = Vec::with_capacity(self.pixels.data().len() / 4 * 3);
+        self.pixels.data().chunks_exact(4).for_each(|pixel| colours.extend_from_slice(&pixel[..3]));
         writer.write_image_data(&colours)?;
         writer.finish()?;
         Ok(())

@@ -5,9 +5,12 @@ use std::collections::BTreeSet;
 
 use hp2ps::glyphs::{self, Glyph, UNITS};
 use hp2ps::helvetica::{self, Letter};
+use hp2ps::lettering::unjoined;
 use pdf_writer::types::{CidFontType, FontFlags, SystemInfo, UnicodeCmap};
-use pdf_writer::{Content, Finish, Name, Pdf, Rect, Ref, Str};
+use pdf_writer::writers::FontDescriptor;
+use pdf_writer::{Content, Filter, Finish, Name, Pdf, Rect, Ref, Str};
 use subsetter::GlyphRemapper;
+use ttf_parser::Face;
 
 use super::{Refs, compressed, stream};
 use crate::sheet::{self, Shape};
@@ -100,55 +103,54 @@ impl Fonts {
     /// None only if the font in the program were damaged.
     fn dejavu(&self, pdf: &mut Pdf, refs: &mut Refs) -> Option<Ref> {
         let face = glyphs::dejavu()?;
-        let mut remapper = GlyphRemapper::new();
-        let old: Vec<u16> =
-            self.outlines.iter().filter_map(|&c| face.glyph_index(c)).map(|id| id.0).collect();
-        let new: Vec<u16> = old.iter().map(|&id| remapper.remap(id)).collect();
-        let program = subsetter::subset(face.raw_face().data, 0, &remapper).ok()?;
-        let [id, cid_font, descriptor, file, places, to_unicode] = [(); 6].map(|()| refs.next());
+        let [id, cid_font, descriptor, program, places, to_unicode] = [(); 6].map(|()| refs.next());
+        self.dejavu_program(face, pdf, program, places)?;
         let name = format!("{}+DejaVuSans", tag(&self.outlines));
         let name = Name(name.as_bytes());
         let mut font = pdf.type0_font(id);
         font.base_font(name).encoding_predefined(Name(b"Identity-H"));
         font.descendant_font(cid_font).to_unicode(to_unicode);
         font.finish();
-        self.cid_font(pdf.cid_font(cid_font), name, descriptor, places);
-        let mut about = pdf.font_descriptor(descriptor);
-        let bounds = face.global_bounding_box();
-        let bounds = [bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max].map(thousandths);
-        about.name(name).flags(FontFlags::SYMBOLIC).italic_angle(0.0).stem_v(80.0).font_file2(file);
-        about.bbox(Rect::new(bounds[0], bounds[1], bounds[2], bounds[3]));
-        about.ascent(thousandths(face.ascender())).descent(thousandths(face.descender()));
-        about.cap_height(thousandths(face.capital_height().unwrap_or_default()));
-        about.finish();
-        let length = program.len() as i32;
-        let data = compressed(&program);
-        let mut embedded = pdf.stream(file, &data);
-        embedded.filter(pdf_writer::Filter::FlateDecode).pair(Name(b"Length1"), length);
-        embedded.finish();
-        // Code 0 is that of no character.
-        let to_glyph: Vec<u8> = [0].into_iter().chain(new).flat_map(u16::to_be_bytes).collect();
-        stream(pdf, places, &to_glyph);
+        let mut font = pdf.cid_font(cid_font);
+        font.subtype(CidFontType::Type2).base_font(name).font_descriptor(descriptor);
+        font.system_info(SystemInfo { ordering: Str(b"Identity"), ..UNICODE });
+        font.cid_to_gid_map_stream(places);
+        let advance = |&c: &char| glyphs::find(c).map_or(0, Glyph::advance).cast_signed();
+        font.widths().consecutive(1, self.outlines.iter().map(advance).map(thousandths));
+        font.finish();
+        describe(face, pdf.font_descriptor(descriptor), name, program);
+        // Readers put letters in the order they are read, but do not take the forms of Arabic apart.
         let mut map = UnicodeCmap::<u16>::new(Name(b"Characters"), UNICODE);
-        (1..).zip(&self.outlines).for_each(|(code, &c)| map.pair(code, c));
+        (1..).zip(&self.outlines).for_each(|(code, &c)| map.pair(code, unjoined(c)));
         stream(pdf, to_unicode, &map.finish());
         Some(id)
     }
 
-    fn cid_font(
-        &self,
-        mut font: pdf_writer::writers::CidFont<'_>,
-        name: Name<'_>,
-        descriptor: Ref,
-        places: Ref,
-    ) {
-        let advance = |&c: &char| glyphs::find(c).map_or(0, Glyph::advance);
-        font.subtype(CidFontType::Type2).base_font(name).font_descriptor(descriptor);
-        font.system_info(SystemInfo { registry: Str(b"Adobe"), ordering: Str(b"Identity"), supplement: 0 });
-        font.cid_to_gid_map_stream(places);
-        font.widths()
-            .consecutive(1, self.outlines.iter().map(advance).map(|width| thousandths(width.cast_signed())));
+    /// Writes the part of the font file that is used, and the table from codes to its glyphs.
+    fn dejavu_program(&self, face: &Face<'_>, pdf: &mut Pdf, program: Ref, places: Ref) -> Option<()> {
+        let mut remapper = GlyphRemapper::new();
+        let glyph = |&c: &char| face.glyph_index(c).map_or(0, |id| remapper.remap(id.0));
+        // Code 0 is that of no character.
+        let glyphs: Vec<u16> = [0].into_iter().chain(self.outlines.iter().map(glyph)).collect();
+        let file = subsetter::subset(face.raw_face().data, 0, &remapper).ok()?;
+        let data = compressed(&file);
+        let mut embedded = pdf.stream(program, &data);
+        embedded.filter(Filter::FlateDecode).pair(Name(b"Length1"), file.len() as i32);
+        embedded.finish();
+        stream(pdf, places, &glyphs.into_iter().flat_map(u16::to_be_bytes).collect::<Vec<u8>>());
+        Some(())
     }
+}
+
+fn describe(face: &Face<'_>, mut about: FontDescriptor<'_>, name: Name<'_>, program: Ref) {
+    // No reader draws by it, but it has to be there.
+    const STEM: f32 = 80.0;
+    let bounds = face.global_bounding_box();
+    let bounds = [bounds.x_min, bounds.y_min, bounds.x_max, bounds.y_max].map(thousandths);
+    about.name(name).flags(FontFlags::SYMBOLIC).italic_angle(0.0).stem_v(STEM).font_file2(program);
+    about.bbox(Rect::new(bounds[0], bounds[1], bounds[2], bounds[3]));
+    about.ascent(thousandths(face.ascender())).descent(thousandths(face.descender()));
+    about.cap_height(thousandths(face.capital_height().unwrap_or_default()));
 }
 
 fn bitmap_font(number: usize) -> String {
@@ -196,7 +198,7 @@ fn unifont(pdf: &mut Pdf, refs: &mut Refs, chars: &[char]) -> Ref {
     drawn.finish();
     font.finish();
     let mut map = UnicodeCmap::<u8>::new(Name(b"Characters"), UNICODE);
-    (0..=last).zip(chars).for_each(|(code, &c)| map.pair(code, c));
+    (0..=last).zip(chars).for_each(|(code, &c)| map.pair(code, unjoined(c)));
     stream(pdf, to_unicode, &map.finish());
     id
 }
