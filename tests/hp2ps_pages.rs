@@ -296,11 +296,8 @@ fn what_ghc_refuses_is_drawn_or_refused_with_its_line() {
         |case| case.expected != Expected::Draws,
         |case, drawn| match case.expected {
             Expected::Refuses(line) => {
-                // A number that something is glued to is named itself, where GHC names the line of what follows.
-                let starts =
-                    [line, line - 1].map(|line| format!("hp2ps: {}, line {line}: read ", case.input));
-                let one_line = drawn.stderr.lines().count() == 1;
-                let one_line = one_line && starts.iter().any(|start| drawn.stderr.starts_with(start));
+                let start = format!("hp2ps: {}, line {line}: read ", case.input);
+                let one_line = drawn.stderr.starts_with(&start) && drawn.stderr.lines().count() == 1;
                 let nothing = !drawn.page.exists() && !drawn.aux.exists();
                 let refused = drawn.exit == Some(1) && one_line && nothing;
                 if refused { Ok(()) } else { Err(format!("{:?} {}", drawn.exit, drawn.stderr)) }
