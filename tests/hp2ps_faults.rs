@@ -154,8 +154,8 @@ fn fault_05_long_names_leave_the_graph_its_width() {
 
 /// The length of the line of the x axis.
 fn graph_width(page: &str) -> f64 {
-    let axis = page.lines().filter_map(|line| line.strip_suffix(" 0 rlineto")?.parse::<f64>().ok());
-    axis.filter(|width| width.abs() > 20.0 && *width != 638.0 && *width != 648.0).next().expect("an axis")
+    let mut axis = page.lines().filter_map(|line| line.strip_suffix(" 0 rlineto")?.parse::<f64>().ok());
+    axis.find(|width| width.abs() > 20.0 && *width != 638.0 && *width != 648.0).expect("an axis")
 }
 
 #[test]

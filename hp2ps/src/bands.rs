@@ -38,7 +38,9 @@ pub(crate) fn apart_from_trace<A: Area>(
     }
     let order = initial_order(&census.names);
     let (trace, kept) = split_trace(order.clone(), threshold_percent, |band| area(&with_unfinished[band]));
-    if !census.unfinished.iter().any(|(band, _)| kept.contains(band)) {
+    let mut stays = vec![false; census.names.len()];
+    kept.iter().for_each(|&band| stays[band] = true);
+    if !census.unfinished.iter().any(|&(band, _)| stays[band]) {
         return (trace, kept);
     }
     let complete = order.into_iter().filter(|&band| census.totals[band].rows > 0).collect();

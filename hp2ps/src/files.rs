@@ -10,6 +10,9 @@ pub use crate::input::Input;
 use crate::output::{Staged, is_same_file};
 use crate::{BandOptions, Chart, Error, Previous};
 
+/// What writes the text of an output.
+pub type Text<'a> = &'a dyn Fn(&mut dyn Write) -> io::Result<()>;
+
 /// Where a chart comes from and goes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Route {
@@ -120,10 +123,7 @@ impl Route {
     /// # Errors
     /// What the texts or the file system report, with the file's name; no output has changed then, unless the
     /// system fails to rename one.
-    pub fn write(
-        &self,
-        outputs: &[(&str, &dyn Fn(&mut dyn Write) -> io::Result<()>)],
-    ) -> Result<(), FileError> {
+    pub fn write(&self, outputs: &[(&str, Text<'_>)]) -> Result<(), FileError> {
         let Route::Files { .. } = self else {
             let Some((_, text)) = outputs.first() else { return Ok(()) };
             return write(None, &[], text);

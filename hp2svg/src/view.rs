@@ -3,7 +3,7 @@
 //! Two passes over the profile do it, three if the window is not the whole run: the census counts, then the bands are
 //! chosen, then their curves are drawn sample by sample. Memory depends on names and pixels, next to nothing on samples.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io::{Read, Seek};
 use std::ops::Range;
 
@@ -236,11 +236,11 @@ pub fn write_leaks(
     let sums = live_sums(&mut census, input, &choice)?;
     let mut trends = Trends::new(&census, &sums);
     census.each_row(input, |sample, band, value| trends.add(sample, band, value))?;
-    let left = |band: &usize| choice.shown.contains(band) || choice.pooled.contains(band);
+    let left: HashSet<usize> = choice.shown.iter().chain(&choice.pooled).copied().collect();
     let bands: Vec<(&[u8], Trend)> = trends
         .levels
         .iter()
-        .filter(|(band, _)| left(band))
+        .filter(|(band, _)| left.contains(band))
         .map(|(band, levels)| (&census.names[*band], trends.run.trend(levels)))
         .collect();
     Ok(crate::leaks::write_leaks(out, &trends.run, &bands)?)
