@@ -120,6 +120,16 @@ fn fault_04_work_grows_with_the_input_and_no_faster() {
         let four = cost(samples, bands).expect("counted before");
         assert!(four < 5 * one, "{samples} samples of {bands} bands: {four}, a quarter of them {one}");
     }
+    // A sample that is cut off, of as many other names.
+    let cut = |bands: usize| {
+        let rows = |prefix: &str| (0..bands).map(|band| format!("{prefix}{band}\t9\n")).collect::<String>();
+        let text =
+            plain() + "BEGIN_SAMPLE 2.0\n" + &rows("a") + "END_SAMPLE 2.0\nBEGIN_SAMPLE 3.0\n" + &rows("b");
+        fs::write(folder.join("t.hp"), text).expect("a new file");
+        instructions(&folder).expect("counted before")
+    };
+    let (one, four) = (cut(2_000), cut(8_000));
+    assert!(four < 5 * one, "cut off: {four}, a quarter {one}");
 }
 
 fn instructions(folder: &Path) -> Option<u64> {
