@@ -430,6 +430,7 @@ fn y_axis(chart: &Chart, scales: &Scales) -> Axis {
 mod readable {
     use super::{Axis, Scales, Tick, grouped, nice_step};
     use crate::chart::Chart;
+    use crate::round::{digits_of, multiples};
 
     /// Units of time, their length in seconds, and up to which range they suit.
     const TIMES: [(&[u8], f64, f64); 6] = [
@@ -494,42 +495,6 @@ mod readable {
             ..10.0 => format!("{value:.2}").trim_end_matches('0').trim_end_matches('.').to_owned(),
             ..1e21 => grouped(&format!("{value:.0}")),
             _ => format!("{value:.3e}"),
-        }
-    }
-
-    /// How many decimals tell multiples of `step` apart.
-    fn digits_of(step: f64) -> usize {
-        const MOST: usize = 9;
-        let rounded = |digits: &usize| {
-            let text = format!("{step:.digits$}");
-            text.parse().is_ok_and(|value: f64| (value - step).abs() <= step * 1e-6)
-        };
-        (0..MOST).find(rounded).unwrap_or(MOST)
-    }
-
-    /// The multiples of `step` from `low` to `high`.
-    fn multiples(step: f64, low: f64, high: f64) -> impl Iterator<Item = f64> {
-        let first = (low / step - 1e-9).ceil();
-        (0..super::MOST_TICKS)
-            .map(move |at| (first + at as f64) * step)
-            .take_while(move |&value| value <= high + step * 1e-9)
-    }
-
-    #[cfg(test)]
-    mod tests {
-        use super::*;
-
-        #[test]
-        fn labels_have_the_decimals_their_step_needs() {
-            for (step, digits) in [(5.0, 0), (0.5, 1), (0.02, 2), (2e6, 0), (0.001, 3)] {
-                assert_eq!(digits_of(step), digits, "{step}");
-            }
-        }
-
-        #[test]
-        fn ticks_are_multiples_inside_the_range() {
-            assert!(multiples(0.2, 0.3, 1.0).map(|tick| (tick * 10.0).round()).eq([4.0, 6.0, 8.0, 10.0]));
-            assert_eq!(multiples(1.0, 0.0, 3.0).count(), 4);
         }
     }
 }

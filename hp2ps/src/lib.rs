@@ -35,6 +35,7 @@ pub mod metrics;
 mod names;
 mod output;
 mod ps;
+pub mod round;
 #[cfg(feature = "glyphs")]
 mod script;
 mod shade;
@@ -78,7 +79,8 @@ impl<'a> Drawing<'a> {
             layout::Style::Readable => Vec::new(),
         };
         if self.page.is_squeezed() {
-            warnings.push("long names leave the graph little width; --names=32 or --modern shortens them".into());
+            warnings
+                .push("long names leave the graph little width; --names=32 or --modern shortens them".into());
         }
         warnings
     }

@@ -1,12 +1,12 @@
 //! Amounts and times in words, and the ticks of axes.
 
+use hp2ps::round::{digits_of, multiples};
+
 use crate::view::Mode;
 
 /// Pixels from one tick to the next, at least.
 const VALUE_APART_PX: f64 = 44.0;
 const TIME_APART_PX: f64 = 84.0;
-/// More ticks than any axis gets; an end to loops that rounding might keep going.
-const MOST_TICKS: usize = 200;
 
 /// A tick of an axis.
 #[derive(Clone, Debug, PartialEq)]
@@ -194,24 +194,6 @@ fn nice_step(about: f64) -> f64 {
         .into_iter()
         .find(|step| *step >= about * 0.999)
         .unwrap_or(about)
-}
-
-/// How many decimals tell multiples of `step` apart.
-fn digits_of(step: f64) -> usize {
-    const MOST: usize = 12;
-    let rounded = |digits: &usize| {
-        let text = format!("{step:.digits$}");
-        text.parse().is_ok_and(|value: f64| (value - step).abs() <= step * 1e-6)
-    };
-    (0..MOST).find(rounded).unwrap_or(MOST)
-}
-
-/// The multiples of `step` from `low` to `high`.
-fn multiples(step: f64, low: f64, high: f64) -> impl Iterator<Item = f64> {
-    let first = (low / step - 1e-9).ceil();
-    // Not `-0`.
-    let multiple = move |at: usize| (first + at as f64) * step + 0.0;
-    (0..MOST_TICKS).map(multiple).take_while(move |&value| value <= high + step * 1e-9)
 }
 
 #[cfg(test)]
