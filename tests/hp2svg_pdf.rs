@@ -162,6 +162,47 @@ fn names_of_every_script_can_be_copied() {
 }
 
 #[test]
+fn letters_beyond_helvetica_look_as_in_the_png() {
+    let Some(pdftoppm) = tool("pdftoppm", "poppler-utils") else { return };
+    let file = folder("pdf_letters").join("run.pdf");
+    let scene = stacked(&profile_of(&["λόγος", "Привет", "日本語", "한국어", "שלום"].map(str::as_bytes)));
+    std::fs::write(&file, pdf_of(&scene, &LIGHT)).expect("a new file");
+    let drawn = Picture::of_ppm(&said(&pdftoppm, &["-r", "384"], &file, &[]));
+    let png = Picture::of(&scene, &LIGHT, 4.0);
+    let of_row = |picture: &Picture, y: f64| {
+        let left = scene.key.xs.1 as usize * 4;
+        picture.cut([left, (y as usize - 8) * 4, left + 128, (y as usize + 8) * 4])
+    };
+    let rows: Vec<f64> = scene.key.rows.iter().map(|row| row.y).collect();
+    for (at, &y) in rows.iter().enumerate() {
+        let (one, same) = (of_row(&drawn, y), of_row(&png, y));
+        let other = of_row(&png, rows[(at + 1) % rows.len()]);
+        let (near, far) = (one.apart(&same), one.apart(&other));
+        assert!(near < 6.0 && far > 20.0, "{}: {near}, {far}", scene.key.rows[at].label);
+    }
+}
+
+#[test]
+fn marks_are_dashed_as_in_the_png() {
+    let file = folder("pdf_dashes").join("run.pdf");
+    let scene = stacked(&std::fs::read(data("marks.hp")).expect("a profile"));
+    std::fs::write(&file, pdf_of(&scene, &LIGHT)).expect("a new file");
+    let mut pictures = vec![Picture::of(&scene, &LIGHT, 4.0)];
+    let pdftoppm = tool("pdftoppm", "poppler-utils");
+    pictures.extend(pdftoppm.map(|tool| Picture::of_ppm(&said(&tool, &["-r", "384"], &file, &[]))));
+    for (picture, mark) in
+        pictures.iter().flat_map(|picture| scene.marks.iter().map(move |mark| (picture, mark)))
+    {
+        let (x, top, foot) = (mark.at.0 * 4.0, scene.graph.y as usize * 4, scene.graph.foot() as usize * 4);
+        let drawn = (top..foot).filter(|&y| picture.at(x as usize, y) == LIGHT.text).count();
+        // Four pixels of seven.
+        let part = drawn as f64 / (foot - top) as f64;
+        assert!((part - 4.0 / 7.0).abs() < 0.05, "{part} at {x}");
+    }
+    assert!(scene.marks.len() > 1);
+}
+
+#[test]
 fn hostile_names_leave_the_document_valid() {
     let folder = folder("pdf_hostile");
     let names = hostile_names();

@@ -5,6 +5,7 @@
 
 mod fonts;
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 
 use pdf_writer::types::{LineCapStyle, LineJoinStyle};
@@ -77,13 +78,21 @@ fn document(scenes: &[Scene], size_px: Px, fonts: &Fonts, content: &[u8]) -> Vec
     stream(&mut pdf, content_ref, content);
     let program = concat!("hp2svg ", env!("CARGO_PKG_VERSION"));
     let mut about = pdf.document_info(info);
-    about.title(TextStr(&sheet::title(scenes))).author(TextStr("hp2svg"));
+    about.title(TextStr(&title(scenes))).author(TextStr("hp2svg"));
     if let [scene] = scenes {
         about.subject(TextStr(&scene.subtitle));
     }
     about.creator(TextStr(program)).producer(TextStr(program));
     about.finish();
     pdf.finish()
+}
+
+/// The titles of scenes in one line.
+fn title(scenes: &[Scene]) -> Cow<'_, str> {
+    match scenes {
+        [scene] => Cow::Borrowed(&scene.title),
+        _ => Cow::Owned(scenes.iter().map(|scene| &*scene.title).collect::<Vec<_>>().join(" | ")),
+    }
 }
 
 /// Numbers of objects.

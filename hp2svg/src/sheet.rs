@@ -1,7 +1,5 @@
 //! What formats of shapes and texts share: scenes placed in a row, and the letters of a text.
 
-use std::borrow::Cow;
-
 use hp2ps::glyphs::{self, Glyph, UNITS};
 use hp2ps::helvetica::{self, Letter};
 use hp2ps::lettering::visible;
@@ -118,12 +116,4 @@ pub(crate) fn bars(glyph: Glyph) -> Vec<[i16; 4]> {
         }
     }
     bars
-}
-
-/// The titles of scenes in one line.
-pub(crate) fn title(scenes: &[Scene]) -> Cow<'_, str> {
-    match scenes {
-        [scene] => Cow::Borrowed(&scene.title),
-        _ => Cow::Owned(scenes.iter().map(|scene| &*scene.title).collect::<Vec<_>>().join(" | ")),
-    }
 }

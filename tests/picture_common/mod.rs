@@ -159,6 +159,16 @@ impl Picture {
         sums.into_iter().map(|sum| f64::from(sum) / (SIDE * SIDE) as f64).collect()
     }
 
+    /// A rectangle from (left, top) to (right, foot).
+    pub(crate) fn cut(&self, [left, top, right, foot]: [usize; 4]) -> Picture {
+        let row = |y: usize| &self.colours[(y * self.width + left) * 3..(y * self.width + right) * 3];
+        Picture {
+            width: right - left,
+            height: foot - top,
+            colours: (top..foot).flat_map(row).copied().collect(),
+        }
+    }
+
     /// The part of a rectangle from (left, top) to (right, foot) that has not the colour.
     pub(crate) fn part_inked(&self, [left, top, right, foot]: [usize; 4], ground: Colour) -> f64 {
         let points = (top..foot).flat_map(|y| (left..right).map(move |x| (x, y)));
