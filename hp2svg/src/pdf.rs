@@ -39,7 +39,7 @@ pub fn write(out: &mut (impl Write + ?Sized), scene: &Scene, theme: &Theme) -> i
     write_row(out, std::slice::from_ref(scene), theme)
 }
 
-/// Writes scenes side by side on one page, as [`write`] does one.
+/// Writes scenes side by side on one page, as [`write()`] does one.
 ///
 /// # Errors
 /// What `out` reports.

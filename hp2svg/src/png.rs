@@ -42,10 +42,10 @@ pub fn write(out: &mut (impl Write + ?Sized), scene: &Scene, theme: &Theme, scal
     write_row(out, std::slice::from_ref(scene), theme, scale)
 }
 
-/// Writes scenes side by side, as [`write`] does one.
+/// Writes scenes side by side, as [`write()`] does one.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_row(
     out: &mut (impl Write + ?Sized),
     scenes: &[Scene],
