@@ -112,7 +112,8 @@ fn stream(pdf: &mut Pdf, id: Ref, data: &[u8]) {
 }
 
 fn compressed(data: &[u8]) -> Vec<u8> {
-    const LEVEL: u8 = 6;
+    /// Of all levels the one that makes paths smallest, at a third of the time of 6.
+    const LEVEL: u8 = 4;
     miniz_oxide::deflate::compress_to_vec_zlib(data, LEVEL)
 }
 
