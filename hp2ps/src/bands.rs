@@ -26,7 +26,8 @@ impl Area for f64 {
 /// The trace elements, and the bands that stay without them, smallest area first.
 ///
 /// The rows of an unfinished last sample count toward the areas as in GHC's tool, so that a page it
-/// draws stays the same. It refuses to draw when a band that stays has such a row; then they are left out.
+/// draws stays the same. It refuses to draw when a band that stays has such a row, and when the file ends inside
+/// an item; then they are left out.
 pub(crate) fn apart_from_trace<A: Area>(
     census: &Census,
     threshold_percent: f64,
@@ -40,7 +41,8 @@ pub(crate) fn apart_from_trace<A: Area>(
     let (trace, kept) = split_trace(order.clone(), threshold_percent, |band| area(&with_unfinished[band]));
     let mut stays = vec![false; census.names.len()];
     kept.iter().for_each(|&band| stays[band] = true);
-    if !census.unfinished.iter().any(|&(band, _)| stays[band]) {
+    let refused = census.cut.is_some_and(|cut| cut.inside_item);
+    if !refused && !census.unfinished.iter().any(|&(band, _)| stays[band]) {
         return (trace, kept);
     }
     let complete = order.into_iter().filter(|&band| census.totals[band].rows > 0).collect();

@@ -108,11 +108,13 @@ pub struct Cut {
     pub line: u64,
     /// How many complete samples come before it.
     pub samples: usize,
+    /// Whether an item is cut off, and not only a sample: GHC's tool refuses every such file.
+    pub inside_item: bool,
 }
 
 impl fmt::Display for Cut {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Cut { line, samples } = self;
+        let Cut { line, samples, .. } = self;
         let s = if *samples == 1 { "" } else { "s" };
         write!(f, "line {line}: the profile is cut off here; kept the {samples} complete sample{s} before it")
     }
@@ -514,7 +516,7 @@ impl<R: Read> Reader<R> {
     /// Reports the unfinished end once; then checks that the profile is whole enough to draw.
     fn end(&mut self) -> Result<Option<Item>, Error> {
         if !self.state.ended && self.state.open_line.is_some() {
-            return Ok(Some(self.cut()));
+            return Ok(Some(self.cut_off(false)));
         }
         if self.state.samples > 0 {
             return Ok(None);
@@ -523,11 +525,16 @@ impl<R: Read> Reader<R> {
         Err(self.unexpected(missing.map_or("at least one complete sample", |(_, keyword)| keyword)))
     }
 
+    /// The end of a file that ends inside an item.
     fn cut(&mut self) -> Item {
+        self.cut_off(true)
+    }
+
+    fn cut_off(&mut self, inside_item: bool) -> Item {
         self.state.ended = true;
         self.at = self.buffer.len();
         let line = self.state.open_line.unwrap_or(self.item_line);
-        Item::Cut(Cut { line, samples: self.state.samples })
+        Item::Cut(Cut { line, samples: self.state.samples, inside_item })
     }
 
     fn operand(&mut self) -> Result<Operand, Error> {
