@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use hp_common::{data, folder};
+use hp_common::{data, folder, run_in, stderr};
 
 const SMALL: &str = "JOB \"cli\"\nDATE \"d\"\nSAMPLE_UNIT \"seconds\"\nVALUE_UNIT \"bytes\"\n\
     BEGIN_SAMPLE 0.0\na 10\nb 5\nEND_SAMPLE 0.0\nMARK 0.5\nBEGIN_SAMPLE 1.0\na 30\nEND_SAMPLE 1.0\n";
@@ -22,12 +22,7 @@ fn profiles(name: &str) -> PathBuf {
 }
 
 fn hp2ps(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hp2ps"));
-    command.args(args).current_dir(folder).stdin(Stdio::null()).output().expect("hp2ps starts")
-}
-
-fn stderr(run: &Output) -> String {
-    String::from_utf8_lossy(&run.stderr).into_owned()
+    run_in(folder, env!("CARGO_BIN_EXE_hp2ps"), args)
 }
 
 /// What a run leaves in the folder, without the profiles.

@@ -11,7 +11,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use hp_common::folder;
+use hp_common::{folder, run_in, stderr};
 
 const SMALL: &str = "JOB \"j\"\nDATE \"d\"\nSAMPLE_UNIT \"seconds\"\nVALUE_UNIT \"bytes\"\n\
     BEGIN_SAMPLE 0.0\na 10\nEND_SAMPLE 0.0\nBEGIN_SAMPLE 1.0\na 30\nEND_SAMPLE 1.0\n";
@@ -23,12 +23,7 @@ fn with_profile(name: &str) -> PathBuf {
 }
 
 fn hp2ps(folder: &Path, args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_hp2ps"));
-    command.args(args).current_dir(folder).stdin(Stdio::null()).output().expect("hp2ps starts")
-}
-
-fn stderr(run: &Output) -> String {
-    String::from_utf8_lossy(&run.stderr).into_owned()
+    run_in(folder, env!("CARGO_BIN_EXE_hp2ps"), args)
 }
 
 fn is_page(path: &Path) -> bool {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use hp_common::{Random, data, folder, random_hp};
+use hp_common::{Random, data, folder, random_hp, run_in, stderr};
 
 fn command(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hp2svg"));
@@ -18,11 +18,7 @@ fn command(folder: &Path, args: &[&str]) -> Command {
 }
 
 fn hp2svg(folder: &Path, args: &[&str]) -> Output {
-    command(folder, args).output().expect("hp2svg starts")
-}
-
-fn stderr(run: &Output) -> String {
-    String::from_utf8_lossy(&run.stderr).into_owned()
+    run_in(folder, env!("CARGO_BIN_EXE_hp2svg"), args)
 }
 
 /// Sixty samples a second apart: `leak` grows by 1,000 a sample, `steady` stays, `spike` is there once.

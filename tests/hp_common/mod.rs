@@ -36,6 +36,17 @@ impl Random {
     }
 }
 
+/// Runs a tool in a folder, with nothing on its standard input.
+pub(crate) fn run_in(folder: &Path, tool: &str, args: &[&str]) -> Output {
+    let mut command = Command::new(tool);
+    command.args(args).current_dir(folder).stdin(Stdio::null()).output().expect("the tool starts")
+}
+
+/// What a run said on stderr.
+pub(crate) fn stderr(run: &Output) -> String {
+    String::from_utf8_lossy(&run.stderr).into_owned()
+}
+
 /// The text of a random profile that GHC's tool reads: ties, zeros, repeated names, equal times,
 /// marks anywhere, rows outside samples, names of all widths.
 pub(crate) fn random_hp(random: &mut Random) -> String {
