@@ -46,6 +46,9 @@ fn ends(args: &[String]) {
 
 fn end(how: &str) {
     let raise = |signal| {
+        // A shell that starts the tests in the background has them ignore an interrupt.
+        // SAFETY: the default action needs no handler.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
         // SAFETY: no preconditions.
         unsafe { libc::kill(libc::getpid(), signal) };
         loop {
