@@ -167,13 +167,13 @@ impl std::error::Error for Error {
 /// use heapprof::hp::{Event, Reader};
 /// let text = b"JOB \"j\" DATE \"d\" SAMPLE_UNIT \"s\" VALUE_UNIT \"b\"\nBEGIN_SAMPLE 1.0\na\t7\nEND_SAMPLE 1.0\n";
 /// let mut reader = Reader::new(&text[..]);
-/// let mut total = 0;
+/// let mut total = 0.0;
 /// while let Some(event) = reader.next_event()? {
 ///     if let Event::Row { value, .. } = event {
-///         total += value;
+///         total += value.as_f64();
 ///     }
 /// }
-/// assert_eq!(total, 7);
+/// assert_eq!(total, 7.0);
 /// # Ok::<(), heapprof::hp::Error>(())
 /// ```
 #[derive(Debug)]
