@@ -96,6 +96,10 @@ fn wrong_usage_leaves_with_2_and_help_with_0() {
         &["--mode=pie", "app"],
         &["--theme=blue", "app"],
         &["-o", "x.gif", "app"],
+        &["--html", "--format=pdf", "app"],
+        &["--leaks", "-o", "x.txt", "app"],
+        &["--leaks", "--follow", "app"],
+        &["--size=200x200", "app"],
         &["--diff", "app"],
         &["--follow"],
     ] {
@@ -118,8 +122,25 @@ fn leaks_are_a_table_and_an_exit_code() {
     assert_eq!(run.status.code(), Some(3), "{}", stderr(&run));
     assert!(table.contains("leak  ") && !table.contains("steady") && !table.contains("spike"), "{table}");
     assert!(table.ends_with("1 of 3 bands grows steadily, in 60 samples over 59 s\n"), "{table}");
-    let run = hp2svg(&folder, &["--leaks", "--hide=leak", "app"]);
-    assert_eq!(run.status.code(), Some(3), "their sum still grows");
+    // What is hidden is known of, and what lies beyond the window says nothing.
+    for args in
+        [["--leaks", "--hide=leak", "app"], ["--leaks", "--to=5", "app"], ["--leaks", "--only=steady", "app"]]
+    {
+        assert_eq!(hp2svg(&folder, &args).status.code(), Some(0), "{args:?}");
+    }
+    let run = hp2svg(&folder, &["--leaks", "--from=99", "app"]);
+    assert_eq!(run.status.code(), Some(1));
+    assert_eq!(stderr(&run), "hp2svg: app.hp: no sample in that window; the profile has them from 0 to 59\n");
+    fs::write(folder.join("cut.hp"), growing() + "BEGIN_SAMPLE 60.0\nleak\t7").expect("a new file");
+    assert!(stderr(&hp2svg(&folder, &["--leaks", "cut"])).contains("the profile is cut off here"));
+    let other = growing().replace("bytes", "closures").replace("seconds", "ms");
+    fs::write(folder.join("other.hp"), other).expect("a new file");
+    let run = hp2svg(&folder, &["--leaks", "other"]);
+    let table = String::from_utf8_lossy(&run.stdout).into_owned();
+    assert!(
+        table.contains("60.0 k") && table.contains("1.00 k/ms") && table.contains("over 59 ms"),
+        "{table}"
+    );
     let flat = growing().replace("leak\t", "x\t0 y\t");
     fs::write(
         folder.join("flat.hp"),
@@ -152,6 +173,20 @@ fn bands_are_chosen_by_name_and_window() {
     // Two bands and OTHER: a spike of half the height is not lost among larger areas.
     assert!(has(&picture(&["-m3", "--from=15", "--to=25"]), "spike"));
     assert!(picture(&["--title=A title"]).contains("A title"));
+    // The text is about what is shown.
+    assert!(whole.contains("1 band grows steadily") && !hidden.contains("steadily"));
+    assert!(!picture(&["--to=5s"]).contains("grows steadily"));
+    let run = hp2svg(&folder, &["--only=nothing", "app"]);
+    assert_eq!(stderr(&run), "hp2svg: warning: app.hp, no band is left to show\n");
+    let run = hp2svg(&folder, &["--from=100", "app"]);
+    assert_eq!((run.status.code(), stderr(&run).contains("no sample in that window")), (Some(1), true));
+    fs::write(folder.join("other.hp"), growing().replace("bytes", "closures").replace("seconds", "ms"))
+        .expect("a new file");
+    assert!(hp2svg(&folder, &["other"]).status.success());
+    let other = read(&folder, "other.svg");
+    assert!(
+        other.contains("closures by band") && other.contains("at 20 ms") && !other.contains("live bytes")
+    );
 }
 
 #[test]
@@ -251,15 +286,22 @@ fn wait_for(what: &str, mut come: impl FnMut() -> bool) {
 
 #[test]
 fn a_followed_profile_is_drawn_again_until_it_is_gone() {
-    let folder = with_profile("svg_follow");
-    let mut follower = command(&folder, &["--follow", "app"]).spawn().expect("hp2svg starts");
+    let folder = folder("svg_follow");
+    // Before the first sample there is nothing to draw, and that is no error.
+    fs::write(folder.join("app.hp"), "JOB \"app\"\nDA").expect("a new file");
+    let mut command = command(&folder, &["--follow", "app"]);
+    let follower = command.stderr(Stdio::piped()).spawn().expect("hp2svg starts");
+    std::thread::sleep(Duration::from_millis(700));
+    fs::write(folder.join("app.hp"), growing() + "BEGIN_SAMPLE 59.5\nleak").expect("written");
     let drawn = |name: &str| {
         fs::read_to_string(folder.join("app.svg")).is_ok_and(|picture| picture.contains(&format!(">{name}<")))
     };
     wait_for("a first picture", || drawn("leak"));
     let mut profile = fs::OpenOptions::new().append(true).open(folder.join("app.hp")).expect("there");
-    write!(profile, "BEGIN_SAMPLE 60.0\nlate\t9000000\nEND_SAMPLE 60.0\n").expect("written");
+    write!(profile, "\t9\nEND_SAMPLE 59.5\nBEGIN_SAMPLE 60.0\nlate\t9000000\nEND_SAMPLE 60.0\n")
+        .expect("written");
     wait_for("a second one", || drawn("late"));
     fs::remove_file(folder.join("app.hp")).expect("there");
-    assert_eq!(follower.wait().expect("ends").code(), Some(0));
+    let run = follower.wait_with_output().expect("ends");
+    assert_eq!((run.status.code(), stderr(&run).as_str()), (Some(0), "hp2svg: app.hp is gone; stopped\n"));
 }

@@ -8,7 +8,7 @@ mod models;
 
 use hp_common::Random;
 use hp2svg::trend::{Run, Trend, Verdict};
-use hp2svg::write_leaks;
+use hp2svg::{Units, write_leaks};
 use leaks_common::{ALL, Findings, Labelled, Points};
 use models::{Drawn, KINDS, Kind, Truth};
 
@@ -289,7 +289,7 @@ fn table(bands: &[(&[u8], Vec<f64>)]) -> (String, bool) {
     let trend = |values: &[f64]| run.trend(&run.levels(values.iter().copied().enumerate()));
     let trends: Vec<(&[u8], Trend)> = bands.iter().map(|(name, values)| (*name, trend(values))).collect();
     let mut text = Vec::new();
-    let found = write_leaks(&mut text, &run, &trends).expect("a vector takes all");
+    let found = write_leaks(&mut text, &run, &trends, Units::USUAL).expect("a vector takes all");
     (String::from_utf8(text).expect("UTF-8"), found)
 }
 
@@ -344,5 +344,5 @@ fn without_a_leak_there_is_one_line() {
 fn a_full_disk_is_reported() {
     let run = Run::new(&[], &[]);
     let mut full = [0_u8; 10];
-    assert!(write_leaks(&mut &mut full[..], &run, &[]).is_err());
+    assert!(write_leaks(&mut &mut full[..], &run, &[], Units::USUAL).is_err());
 }

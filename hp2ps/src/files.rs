@@ -185,6 +185,11 @@ pub struct FileError {
 }
 
 impl FileError {
+    /// Whether the profile is at fault, and not the system.
+    pub fn is_about_profile(&self) -> bool {
+        matches!(self.error, Error::Profile(_))
+    }
+
     fn new(file: &Path, error: impl Into<Box<dyn error::Error + Send + Sync>>) -> FileError {
         let error = match error.into().downcast::<io::Error>() {
             Ok(error) => *error,

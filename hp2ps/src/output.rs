@@ -90,6 +90,8 @@ fn is_denied(error: &io::Error) -> bool {
 /// the owner of the file it will replace.
 fn beside(target: &Path, known: Option<&Metadata>) -> io::Result<NamedTempFile> {
     let folder = target.parent().filter(|folder| *folder != OsStr::new("")).unwrap_or(Path::new("."));
+    // Its error is about the folder and not about a name that nobody gave.
+    fs::metadata(folder)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".hp");
     #[cfg(unix)]

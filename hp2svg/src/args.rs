@@ -50,7 +50,7 @@ pub struct SvgArgs {
     /// Say this instead of the program's name
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
-    /// Width and height in pixels
+    /// Width and height in pixels; a PNG has twice as many
     #[arg(long, value_name = "WxH", default_value = "1000x560", value_parser = size_px)]
     pub size: (f64, f64),
     /// Light or dark; auto follows the viewer where the format can
@@ -63,13 +63,13 @@ pub struct SvgArgs {
     #[arg(long, value_enum)]
     pub format: Option<Format>,
     /// Short for --format=html: the chart with a table of its bands
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     pub html: bool,
     /// Write this file, `-` for standard output
     #[arg(short, long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     pub output: Option<PathBuf>,
     /// Print the bands that grow steadily and draw nothing; leave with 3 if there are any
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["output", "format", "html", "follow"])]
     pub leaks: bool,
     /// Several profiles side by side: on one scale of these
     #[arg(long, value_enum, default_value_t = Uniform::None)]
@@ -158,9 +158,13 @@ fn time_s(text: &str) -> Result<f64, String> {
 }
 
 fn size_px(text: &str) -> Result<(f64, f64), String> {
-    const ALLOWED: std::ops::RangeInclusive<f64> = 200.0..=20_000.0;
-    let side =
-        |text: &str| text.parse().ok().filter(|side: &f64| ALLOWED.contains(side) && side.fract() == 0.0);
-    let size = text.split_once('x').and_then(|(width, height)| side(width).zip(side(height)));
-    size.ok_or_else(|| format!("read `{text}`, expected pixels from 200 to 20000 such as 1000x560"))
+    const LEAST: (f64, f64) = (400.0, 260.0);
+    const MOST: f64 = 20_000.0;
+    let side = |text: &str, least: f64| {
+        let side: f64 = text.parse().ok()?;
+        ((least..=MOST).contains(&side) && side.fract() == 0.0).then_some(side)
+    };
+    let size =
+        text.split_once('x').and_then(|(width, height)| side(width, LEAST.0).zip(side(height, LEAST.1)));
+    size.ok_or_else(|| format!("read `{text}`, expected pixels from 400x260 to 20000x20000 such as 1000x560"))
 }

@@ -114,11 +114,6 @@ impl Choice {
     }
 }
 
-/// Whether a band is a part of the gap between the live bytes and the resident memory.
-pub(crate) fn is_resident(name: &[u8]) -> bool {
-    RESIDENT.contains(&name)
-}
-
 /// The resident bands and the others that the options leave, without those that have nothing in the window.
 fn candidates(census: &Census, measures: &[Measure], options: &ChoiceOptions) -> (Vec<usize>, Vec<usize>) {
     let left = |&band: &usize| measures[band].area > 0.0 && options.leaves(&census.names[band]);

@@ -207,6 +207,7 @@ fn view(
         marks_s: Vec::new(),
         members: Vec::new(),
         leaks: Vec::new(),
+        together: None,
         changes: changes.to_vec(),
         warnings: first.warnings().chain(second.warnings()).collect(),
     }

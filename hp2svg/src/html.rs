@@ -96,12 +96,12 @@ fn row(out: &mut (impl Write + ?Sized), view: &View, band: &Band, at: usize, col
     let of_trend = |of: &dyn Fn(&Trend) -> (String, f64)| band.trend.as_ref().map(of);
     let cells = [
         Some(amount(band.peak.value)),
-        Some((ticks::time(band.peak.time_s), band.peak.time_s)),
+        Some((view.moment(band.peak.time_s), band.peak.time_s)),
         Some(amount(band.mean)),
         Some((format!("{:.1} %", band.share * 100.0), band.share)),
         of_trend(&|trend| amount(trend.start)),
         of_trend(&|trend| amount(trend.end)),
-        of_trend(&|trend| (growth(trend, unit), trend.slope_per_s)),
+        of_trend(&|trend| (growth(view, trend), trend.slope_per_s)),
         of_trend(&|trend| (percent(trend.confidence), trend.confidence)),
     ];
     for cell in cells {
@@ -113,9 +113,9 @@ fn row(out: &mut (impl Write + ?Sized), view: &View, band: &Band, at: usize, col
     writeln!(out, "</tr>")
 }
 
-fn growth(trend: &Trend, unit: &[u8]) -> String {
+fn growth(view: &View, trend: &Trend) -> String {
     let mark = if trend.verdict == Verdict::GrowsSteadily { "▲ " } else { "" };
-    format!("{mark}{}", ticks::rate(trend.slope_per_s, unit))
+    format!("{mark}{}", view.rate(trend))
 }
 
 /// A chance that is never shown as certain.

@@ -2,10 +2,45 @@
 
 use std::io::{self, Write};
 
+use crate::ticks::amount;
 use crate::trend::{LEAST_SAMPLES, Run, Trend, Verdict};
 
 /// The longest name shown whole, in characters.
 const NAME_CHARS: usize = 40;
+
+/// The units of a profile, as its header names them.
+#[derive(Clone, Copy, Debug)]
+pub struct Units<'a> {
+    /// VALUE_UNIT
+    pub value: &'a [u8],
+    /// SAMPLE_UNIT
+    pub time: &'a [u8],
+}
+
+impl Units<'_> {
+    /// Those of GHC and heapprof.
+    pub const USUAL: Units<'static> = Units { value: b"bytes", time: b"seconds" };
+
+    fn amount(self, value: f64) -> String {
+        if self.value == b"bytes" { bytes(value) } else { amount(value, b"").trim_end().to_owned() }
+    }
+
+    fn rate(self, span: f64) -> Rate {
+        if self.time == b"seconds" {
+            Rate::for_run(span)
+        } else {
+            Rate { unit: shown(self.time), seconds: 1.0 }
+        }
+    }
+
+    fn growth(self, trend: &Trend, rate: &Rate) -> String {
+        format!("{}/{}", self.amount(trend.slope_per_s * rate.seconds), rate.unit)
+    }
+
+    fn span(self, span: f64) -> String {
+        if self.time == b"seconds" { duration(span) } else { format!("{span} {}", shown(self.time)) }
+    }
+}
 
 /// Writes one line for each band that grows steadily, the largest growth first, then one for all bands
 /// together if their sum does, then one that says how many there are. True if there is any.
@@ -28,7 +63,7 @@ const NAME_CHARS: usize = 40;
 /// let trend = |values: &[f64]| run.trend(&run.levels(values.iter().copied().enumerate()));
 /// let bands = [(&b"cache"[..], trend(&cache)), (b"index", trend(&[32_768.0; 61]))];
 /// let mut table = Vec::new();
-/// assert!(hp2svg::write_leaks(&mut table, &run, &bands)?);
+/// assert!(hp2svg::write_leaks(&mut table, &run, &bands, hp2svg::Units::USUAL)?);
 /// assert_eq!(
 ///     String::from_utf8_lossy(&table),
 ///     "band            start        peak         end          growth    share  confidence
@@ -38,7 +73,12 @@ const NAME_CHARS: usize = 40;
 /// );
 /// # Ok::<(), std::io::Error>(())
 /// ```
-pub fn write_leaks(out: &mut dyn Write, run: &Run, bands: &[(&[u8], Trend)]) -> io::Result<bool> {
+pub fn write_leaks(
+    out: &mut dyn Write,
+    run: &Run,
+    bands: &[(&[u8], Trend)],
+    units: Units<'_>,
+) -> io::Result<bool> {
     let grows = |trend: &Trend| trend.verdict == Verdict::GrowsSteadily;
     let mut leaks: Vec<(String, &Trend)> =
         bands.iter().filter(|(_, trend)| grows(trend)).map(|(name, trend)| (shown(name), trend)).collect();
@@ -49,23 +89,33 @@ pub fn write_leaks(out: &mut dyn Write, run: &Run, bands: &[(&[u8], Trend)]) -> 
         // No band has a blank in its name.
         leaks.push((String::from("all bands"), &total));
     }
-    write_rows(out, run, &leaks)?;
-    writeln!(out, "{}", closing_line(run, bands.len(), count, grows(&total)))?;
+    write_rows(out, run, &leaks, units)?;
+    writeln!(out, "{}", closing_line(run, bands.len(), count, grows(&total), units))?;
     Ok(!leaks.is_empty())
 }
 
-fn write_rows(out: &mut dyn Write, run: &Run, leaks: &[(String, &Trend)]) -> io::Result<()> {
+fn write_rows(
+    out: &mut dyn Write,
+    run: &Run,
+    leaks: &[(String, &Trend)],
+    units: Units<'_>,
+) -> io::Result<()> {
     if leaks.is_empty() {
         return Ok(());
     }
-    let rate = Rate::for_run(run.span_s());
+    let rate = units.rate(run.span_s());
     let width = leaks.iter().map(|(name, _)| name.chars().count()).fold("band".len(), usize::max);
     let head = ["start", "peak", "end", "growth", "share", "confidence"].map(String::from);
     write_row(out, width, "band", &head)?;
     for (name, trend) in leaks {
-        let [start, peak, end] = [trend.start, trend.peak, trend.end].map(bytes);
+        let [start, peak, end] = [trend.start, trend.peak, trend.end].map(|value| units.amount(value));
         let share = format!("{:.1} %", 100.0 * trend.share);
-        write_row(out, width, name, &[start, peak, end, rate.text(trend), share, percent(trend.confidence)])?;
+        write_row(
+            out,
+            width,
+            name,
+            &[start, peak, end, units.growth(trend, &rate), share, percent(trend.confidence)],
+        )?;
     }
     Ok(())
 }
@@ -78,7 +128,7 @@ fn write_row(out: &mut dyn Write, width: usize, name: &str, cells: &[String; 6])
     )
 }
 
-fn closing_line(run: &Run, bands: usize, leaks: usize, total: bool) -> String {
+fn closing_line(run: &Run, bands: usize, leaks: usize, total: bool, units: Units<'_>) -> String {
     let samples = run.samples();
     if run.total().verdict == Verdict::TooFewSamples {
         return format!(
@@ -93,13 +143,13 @@ fn closing_line(run: &Run, bands: usize, leaks: usize, total: bool) -> String {
     let leaks = if leaks == 0 { String::from("none") } else { leaks.to_string() };
     format!(
         "{leaks} of {bands} bands {verb} steadily{together}, in {samples} samples over {}",
-        duration(run.span_s())
+        units.span(run.span_s())
     )
 }
 
 /// The time over which growth is told: the unit in which a reader thinks of a run that long.
 struct Rate {
-    unit: &'static str,
+    unit: String,
     seconds: f64,
 }
 
@@ -110,11 +160,7 @@ impl Rate {
             ..36_000.0 => ("min", 60.0),
             _ => ("h", 3600.0),
         };
-        Rate { unit, seconds }
-    }
-
-    fn text(&self, trend: &Trend) -> String {
-        format!("{}/{}", bytes(trend.slope_per_s * self.seconds), self.unit)
+        Rate { unit: unit.to_owned(), seconds }
     }
 }
 
@@ -212,7 +258,7 @@ mod tests {
             (35_999.0, "min", "600 min"),
             (36_001.0, "h", "10 h"),
         ] {
-            assert_eq!((Rate::for_run(span_s).unit, &*duration(span_s)), (unit, text));
+            assert_eq!((&*Rate::for_run(span_s).unit, &*duration(span_s)), (unit, text));
         }
     }
 

@@ -41,7 +41,7 @@ pub mod view;
 use std::io::{self, Write};
 
 pub use cli::Format;
-pub use leaks::write_leaks;
+pub use leaks::{Units, write_leaks};
 pub use svg::ThemeChoice;
 
 use scene::{Scene, SceneOptions};

@@ -69,22 +69,31 @@ fn run(args: &SvgArgs, format: Format) -> Result<ExitCode, FileError> {
     if args.leaks {
         return print_leaks(args, &routes);
     }
+    if args.follow {
+        return follow(args, format, &routes[0]);
+    }
     draw(args, format, &routes)?;
-    if args.follow { follow(args, format, &routes[0]) } else { Ok(ExitCode::SUCCESS) }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn print_leaks(args: &SvgArgs, routes: &[Route]) -> Result<ExitCode, FileError> {
-    let options = args.choice_options(&Previous::default());
+    let options = args.view_options(&Previous::default());
     let mut any = false;
     for route in routes {
         let mut table = Vec::new();
         if routes.len() > 1 {
             table.extend_from_slice(format!("{}:\n", route.input_name()).as_bytes());
         }
-        any |= route.read(|input| view::write_leaks(input, &options, &mut table))?;
+        let report = route.read(|input| view::write_leaks(input, &options, &mut table))?;
+        report.warnings.iter().for_each(|warning| warn(route, warning));
+        any |= report.found;
         files::write(None, &[], |out| out.write_all(&table))?;
     }
     Ok(if any { ExitCode::from(LEAKS_FOUND) } else { ExitCode::SUCCESS })
+}
+
+fn warn(route: &Route, warning: &str) {
+    say(PROGRAM, &format!("warning: {}, {warning}", route.input_name()));
 }
 
 fn draw(args: &SvgArgs, format: Format, routes: &[Route]) -> Result<(), FileError> {
@@ -93,9 +102,9 @@ fn draw(args: &SvgArgs, format: Format, routes: &[Route]) -> Result<(), FileErro
     let mut views = Vec::new();
     for route in routes {
         let view = route.read(|input| View::read(input, &options))?;
-        for warning in &view.warnings {
-            say(PROGRAM, &format!("warning: {}, {warning}", route.input_name()));
-        }
+        // While the program writes, its last sample is always unfinished.
+        let news = view.warnings.iter().filter(|_| !args.follow);
+        news.for_each(|warning| warn(route, warning));
         views.push(view);
     }
     let look = args.scene_options(&views, &previous);
@@ -134,23 +143,31 @@ fn output(args: &SvgArgs, format: Format, routes: &[Route]) -> Option<PathBuf> {
     }
 }
 
-/// Draws whenever the profile has changed, until it is gone.
+/// Draws whenever the profile has changed, from its first complete sample until it is gone.
 fn follow(args: &SvgArgs, format: Format, route: &Route) -> Result<ExitCode, FileError> {
     const PAUSE: Duration = Duration::from_millis(500);
     let Route::Files { profile, .. } = route else {
         return Ok(ExitCode::SUCCESS);
     };
     let state = || fs::metadata(profile).and_then(|known| Ok((known.len(), known.modified()?)));
-    let mut drawn = state().ok();
+    let (mut seen, mut drawn) = (None, false);
     loop {
-        thread::sleep(PAUSE);
         match state() {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(ExitCode::SUCCESS),
-            Ok(now) if Some(now) != drawn => {
-                drawn = Some(now);
-                draw(args, format, std::slice::from_ref(route))?;
+            Err(error) if error.kind() == io::ErrorKind::NotFound && drawn => {
+                say(PROGRAM, &format!("{} is gone; stopped", route.input_name()));
+                return Ok(ExitCode::SUCCESS);
+            }
+            Ok(now) if Some(now) != seen => {
+                seen = Some(now);
+                match draw(args, format, std::slice::from_ref(route)) {
+                    Ok(()) => drawn = true,
+                    // Not yet a sample, or not yet all of its header.
+                    Err(error) if drawn || !error.is_about_profile() => return Err(error),
+                    Err(_) => {}
+                }
             }
             _ => {}
         }
+        thread::sleep(PAUSE);
     }
 }

@@ -321,20 +321,23 @@ fn title(view: &View, options: &SceneOptions, width: f64) -> String {
 
 /// What is shown, and what is most worth to know of it; less of that if there is no room.
 fn subtitle(view: &View, room_px: f64) -> String {
+    let unit = lossy(&view.header.value_unit);
+    let amount = if unit == "bytes" { "live bytes" } else { &unit };
     let what = match view.mode {
-        Mode::Stacked => "live bytes by band".to_owned(),
-        Mode::Lines => "live bytes of each band".to_owned(),
+        Mode::Stacked => format!("{amount} by band"),
+        Mode::Lines => format!("{amount} of each band"),
         Mode::Share => "share of each band".to_owned(),
         Mode::OwnPeak => "each band against its own peak".to_owned(),
-        Mode::Growth { since_s } => format!("growth of each band since {}", ticks::time(since_s)),
-        Mode::Change => "change of live bytes from the first profile to the second".to_owned(),
+        Mode::Growth { since_s } => format!("growth of each band since {}", view.moment(since_s)),
+        Mode::Change => format!("change of {amount} from the first profile to the second"),
     };
     let peak = ticks::amount(view.peak.value, &view.header.value_unit);
     let plural = |count: usize| if count == 1 { "" } else { "s" };
-    let peak = format!("peak {peak} at {}", ticks::time(view.peak.time_s));
+    let whose = if view.mode == Mode::Stacked { "peak" } else { "sum at most" };
+    let peak = format!("{whose} {peak} at {}", view.moment(view.peak.time_s));
     let samples = format!("{} sample{}", view.samples, plural(view.samples));
     let leaks = match view.leaks.len() {
-        0 => None,
+        0 => view.together.as_ref().map(|_| "all together grow steadily".to_owned()),
         1 => Some("1 band grows steadily".to_owned()),
         count => Some(format!("{count} bands grow steadily")),
     };
@@ -371,7 +374,7 @@ fn marks(view: &View, scales: &Scales) -> Vec<Flag> {
     let mut taken_to = f64::MIN;
     let flag = |time_s: f64| {
         let (x, _) = scales.px(time_s, 0.0);
-        let label = ticks::time(time_s);
+        let label = view.moment(time_s);
         let width = width_px(&label, FONT_PX) + 6.0;
         let leftward = x + width > scales.graph.right();
         let ends = if leftward { (x - width, x) } else { (x, x + width) };
@@ -453,12 +456,17 @@ fn notes(view: &View, (width, height): (f64, f64)) -> Vec<(f64, String)> {
             name(band),
             ticks::amount(trend.start, unit),
             ticks::amount(trend.end, unit),
-            ticks::rate(trend.slope_per_s, unit)
+            view.rate(trend)
         )
     });
     let lines: Vec<String> = lines.collect();
     match view.leaks.len() {
-        0 => Vec::new(),
+        0 => match &view.together {
+            None => Vec::new(),
+            Some(trend) => {
+                lines_under(&format!("All together grow steadily: {}", view.rate(trend)), Vec::new(), height)
+            }
+        },
         count if count > NAMED_LEAKS => {
             lines_under(&format!("Grow steadily ({NAMED_LEAKS} of {count}):"), lines, height)
         }

@@ -182,8 +182,7 @@ fn describe(view: &View) -> String {
         .take(NAMED_BANDS)
         .map(|band| format!("{} ({:.0} %)", name(&band.name), band.share * 100.0));
     let leaks = view.leaks.iter().take(NAMED_BANDS);
-    let leaks =
-        leaks.map(|(band, trend)| format!("{} ({})", name(band), ticks::rate(trend.slope_per_s, unit)));
+    let leaks = leaks.map(|(band, trend)| format!("{} ({})", name(band), view.rate(trend)));
     let list = |what: &str, items: Vec<String>| match &items[..] {
         [] => String::new(),
         items => format!(" {what}: {}.", items.join(", ")),
@@ -192,10 +191,10 @@ fn describe(view: &View) -> String {
         "Heap profile of {}, {} samples from {} to {}. Peak {} at {}.{}{}",
         name(&view.header.job),
         view.samples,
-        ticks::time(view.window_s.0),
-        ticks::time(view.window_s.1),
+        view.moment(view.window_s.0),
+        view.moment(view.window_s.1),
         ticks::amount(view.peak.value, unit),
-        ticks::time(view.peak.time_s),
+        view.moment(view.peak.time_s),
         list("Largest bands", largest.collect()),
         list("Growing steadily", leaks.collect())
     )
@@ -210,7 +209,7 @@ fn band_title(view: &View, band: &Band) -> String {
     };
     let growth = match &band.trend {
         Some(trend) if trend.verdict == Verdict::GrowsSteadily => {
-            format!(", grows steadily, {}", ticks::rate(trend.slope_per_s, unit))
+            format!(", grows steadily, {}", view.rate(trend))
         }
         _ => String::new(),
     };
@@ -218,7 +217,7 @@ fn band_title(view: &View, band: &Band) -> String {
         "{}{count}\npeak {} at {}, mean {}, {:.1} % of the area{growth}",
         readable(&band.name, NAME_CHARS),
         ticks::amount(band.peak.value, unit),
-        ticks::time(band.peak.time_s),
+        view.moment(band.peak.time_s),
         ticks::amount(band.mean, unit),
         band.share * 100.0
     )

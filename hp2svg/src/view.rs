@@ -3,15 +3,17 @@
 //! Two passes over the profile do it, three if the window is not the whole run: the census counts, then the bands are
 //! chosen, then their curves are drawn sample by sample. Memory depends on names and pixels, next to nothing on samples.
 
-use std::collections::{HashMap, HashSet};
-use std::io::{Read, Seek};
+use std::collections::HashMap;
+use std::io::{self, Read, Seek};
 use std::ops::Range;
 
 use hp2ps::{Census, Error, Header};
 
-use crate::choice::{self, Choice, ChoiceOptions};
+use crate::choice::{Choice, ChoiceOptions};
 use crate::diff::Change;
+use crate::leaks::Units;
 use crate::reduce::{Columns, Point, Reducer};
+use crate::ticks;
 use crate::trend::{Levels, Run, Trend, Verdict};
 
 /// How many members of OTHER are named at one time.
@@ -110,7 +112,7 @@ pub struct Band {
     pub mean: f64,
     /// Its part of the area shown, from 0 to 1.
     pub share: f64,
-    /// How it develops over the whole run; none for bands that are not looked at.
+    /// How it develops over the window; none for bands that are not looked at.
     pub trend: Option<Trend>,
 }
 
@@ -149,8 +151,10 @@ pub struct View {
     pub details: Vec<Detail>,
     /// The names of members of OTHER that details tell.
     pub members: Vec<Vec<u8>>,
-    /// Bands that grow steadily, the fastest first: shown or not, with their names.
+    /// Bands that grow steadily in the window, the fastest first; those in OTHER too.
     pub leaks: Vec<(Vec<u8>, Trend)>,
+    /// How all shown bands grow together, if they do so steadily.
+    pub together: Option<Trend>,
     /// How bands changed from another profile, the largest change first; empty unless two are compared.
     pub changes: Vec<Change>,
     /// What was made good while reading, one line each.
@@ -175,10 +179,9 @@ impl View {
     /// ```
     pub fn read(input: &mut (impl Read + Seek), options: &ViewOptions) -> Result<View, Error> {
         let mut census = Census::take(input)?;
-        let window = samples_within(&census.times_s, options);
+        let window = samples_within(&census.times_s, options)?;
         let choice = Choice::new(&mut census, input, &window, &options.choice)?;
-        let sums = live_sums(&mut census, input, &choice)?;
-        let mut trends = Trends::new(&census, &sums);
+        let mut trends = Trends::new(&mut census, input, &choice, window.clone())?;
         let mut painter = Painter::new(&census, &choice, window, options);
         census.each_row(input, |sample, band, value| {
             trends.add(sample, band, value);
@@ -189,66 +192,89 @@ impl View {
 }
 
 impl View {
+    /// A time of the profile in words.
+    pub fn moment(&self, time: f64) -> String {
+        match &self.header.sample_unit[..] {
+            b"seconds" => ticks::time(time),
+            unit => ticks::amount(time, unit),
+        }
+    }
+
+    /// A growth in words: for a second or a longer span, or for one of the unit of time.
+    pub fn rate(&self, trend: &Trend) -> String {
+        let (unit, per) = (&self.header.value_unit, trend.slope_per_s);
+        match &self.header.sample_unit[..] {
+            b"seconds" => ticks::rate(per, unit),
+            time => format!(
+                "{}{} per {}",
+                if per < 0.0 { "−" } else { "+" },
+                ticks::amount(per.abs(), unit),
+                String::from_utf8_lossy(time)
+            ),
+        }
+    }
+
     /// The largest value that any curve reaches.
     pub fn largest(&self) -> f64 {
         self.bands.iter().flat_map(|band| &band.curve).map(|point| point.1).fold(0.0, f64::max)
     }
 }
 
-/// The samples of the window; at least one if there is any.
-fn samples_within(times_s: &[f64], options: &ViewOptions) -> Range<usize> {
+/// The samples of the window.
+fn samples_within(times_s: &[f64], options: &ViewOptions) -> Result<Range<usize>, Error> {
     let from = options.from_s.map_or(0, |from_s| times_s.partition_point(|&time_s| time_s < from_s));
     let to = options.to_s.map_or(times_s.len(), |to_s| times_s.partition_point(|&time_s| time_s <= to_s));
-    let from = from.min(times_s.len().saturating_sub(1));
-    from..to.max(from + 1).min(times_s.len())
-}
-
-/// The sum of the live bytes in each sample: without the bands up to the resident memory.
-fn live_sums(
-    census: &mut Census,
-    input: &mut (impl Read + Seek),
-    choice: &Choice,
-) -> Result<Vec<f64>, Error> {
-    let mut sums = census.sums.clone();
-    if !choice.resident.is_empty() {
-        census.each_row(input, |sample, band, value| {
-            if choice.resident.contains(&band) {
-                sums[sample] -= value;
-            }
-        })?;
+    if from < to {
+        return Ok(from..to);
     }
-    Ok(sums)
+    let [first, last] = [times_s.first(), times_s.last()].map(|time_s| time_s.copied().unwrap_or_default());
+    Err(Error::Io(io::Error::other(format!(
+        "no sample in that window; the profile has them from {first} to {last}"
+    ))))
 }
 
-/// Writes the table of the bands that grow steadily over the whole run, among those that the options leave; true if
-/// there is any.
+/// What [`write_leaks`] tells besides the table.
+#[derive(Clone, Debug)]
+pub struct LeakReport {
+    /// Whether any band, or all together, grow steadily.
+    pub found: bool,
+    /// What was made good while reading, one line each.
+    pub warnings: Vec<String>,
+}
+
+/// Writes the table of the bands that grow steadily in the window, among those that the options leave.
 ///
 /// # Errors
-/// As [`Census::take`].
+/// As [`View::read`].
 pub fn write_leaks(
     input: &mut (impl Read + Seek),
-    options: &ChoiceOptions,
-    out: &mut dyn std::io::Write,
-) -> Result<bool, Error> {
+    options: &ViewOptions,
+    out: &mut dyn io::Write,
+) -> Result<LeakReport, Error> {
     let mut census = Census::take(input)?;
-    let all = 0..census.times_s.len();
-    let choice = Choice::new(&mut census, input, &all, options)?;
-    let sums = live_sums(&mut census, input, &choice)?;
-    let mut trends = Trends::new(&census, &sums);
+    let window = samples_within(&census.times_s, options)?;
+    let choice = Choice::new(&mut census, input, &window, &options.choice)?;
+    let mut trends = Trends::new(&mut census, input, &choice, window)?;
     census.each_row(input, |sample, band, value| trends.add(sample, band, value))?;
-    let left: HashSet<usize> = choice.shown.iter().chain(&choice.pooled).copied().collect();
-    let bands: Vec<(&[u8], Trend)> = trends
-        .levels
-        .iter()
-        .filter(|(band, _)| left.contains(band))
-        .map(|(band, levels)| (&census.names[*band], trends.run.trend(levels)))
-        .collect();
-    Ok(crate::leaks::write_leaks(out, &trends.run, &bands)?)
+    let bands: Vec<(&[u8], Trend)> =
+        trends.levels.iter().map(|(band, levels)| (&census.names[*band], trends.run.trend(levels))).collect();
+    let units = Units { value: &census.header.value_unit, time: &census.header.sample_unit };
+    let found = crate::leaks::write_leaks(out, &trends.run, &bands, units)?;
+    Ok(LeakReport { found, warnings: warnings(&census, &choice) })
+}
+
+/// What was made good while reading, and what the options leave nothing of.
+fn warnings(census: &Census, choice: &Choice) -> Vec<String> {
+    let nothing = choice.shown.is_empty() && choice.pooled.is_empty() && !census.names.is_empty();
+    let nothing = nothing.then(|| "no band is left to show".to_owned());
+    census.warnings().chain(nothing).collect()
 }
 
 /// The trends of the larger bands.
 struct Trends {
     run: Run,
+    /// The samples that are looked at.
+    window: Range<usize>,
     /// Of each band, its place among `levels`.
     places: Vec<Option<u32>>,
     /// (band, its levels), the largest area first.
@@ -256,22 +282,28 @@ struct Trends {
 }
 
 impl Trends {
-    fn new(census: &Census, sums: &[f64]) -> Trends {
-        let run = Run::new(&census.times_s, sums);
-        let mut bands: Vec<usize> = (0..census.names.len()).collect();
-        bands.retain(|&band| !choice::is_resident(&census.names[band]));
+    /// For the bands of `choice`, without the memory beyond live bytes.
+    fn new(
+        census: &mut Census,
+        input: &mut (impl Read + Seek),
+        choice: &Choice,
+        window: Range<usize>,
+    ) -> Result<Trends, Error> {
+        let mut bands: Vec<usize> = choice.shown.iter().chain(&choice.pooled).copied().collect();
+        let sums = sums_of(census, input, &bands)?;
+        let run = Run::new(&census.times_s[window.clone()], &sums[window.clone()]);
         bands.sort_by(|&a, &b| census.totals[b].sum.total_cmp(&census.totals[a].sum));
         bands.truncate(MOST_TRENDS);
         let mut places = vec![None; census.names.len()];
         (0..).zip(&bands).for_each(|(place, &band)| places[band] = Some(place));
         let levels = bands.into_iter().map(|band| (band, run.levels([]))).collect();
-        Trends { run, places, levels }
+        Ok(Trends { run, window, places, levels })
     }
 
     #[inline]
     fn add(&mut self, sample: usize, band: usize, value: f64) {
-        if let Some(place) = self.places[band] {
-            self.levels[place as usize].1.add(&self.run, sample, value);
+        if let Some(place) = self.places[band].filter(|_| self.window.contains(&sample)) {
+            self.levels[place as usize].1.add(&self.run, sample - self.window.start, value);
         }
     }
 
@@ -286,6 +318,23 @@ impl Trends {
         leaks.sort_by(|(_, a), (_, b)| b.growth.total_cmp(&a.growth));
         leaks
     }
+}
+
+/// The sum of these bands in each sample. Another pass, unless they are all there are.
+fn sums_of(census: &mut Census, input: &mut (impl Read + Seek), bands: &[usize]) -> Result<Vec<f64>, Error> {
+    let mut counts = vec![false; census.names.len()];
+    bands.iter().for_each(|&band| counts[band] = true);
+    let all = counts.iter().zip(&census.totals).all(|(&counts, total)| counts || total.sum == 0.0);
+    if all {
+        return Ok(census.sums.clone());
+    }
+    let mut sums = vec![0.0; census.times_s.len()];
+    census.each_row(input, |sample, band, value| {
+        if counts[band] {
+            sums[sample] += value;
+        }
+    })?;
+    Ok(sums)
 }
 
 /// Where a band of the profile goes in the chart.
@@ -325,6 +374,7 @@ struct Painter {
     base: Vec<f64>,
     /// Of each column or sample, with the sum that decides.
     details: Vec<Option<(f64, Detail)>>,
+    warnings: Vec<String>,
 }
 
 impl Painter {
@@ -367,6 +417,7 @@ impl Painter {
             since: window.start + since.saturating_sub(1),
             base: vec![0.0; bands],
             details: vec![None; if columns.keep_all { window.len() } else { columns.count }],
+            warnings: warnings(census, choice),
             sources,
             times_s,
             window,
@@ -485,13 +536,14 @@ impl Painter {
             marks_s: census.marks_s.iter().copied().filter(shown).collect(),
             details,
             members,
+            together: Some(trends.run.total()).filter(|trend| trend.verdict == Verdict::GrowsSteadily),
             leaks: trends
                 .leaks()
                 .into_iter()
                 .map(|(band, trend)| (census.names[band].to_vec(), trend))
                 .collect(),
             changes: Vec::new(),
-            warnings: census.warnings().collect(),
+            warnings: std::mem::take(&mut self.warnings),
             header: census.header,
         }
     }

@@ -58,6 +58,7 @@ function start(panel, number) {
   const { bands, times, values, colours } = data;
   const [left, top, width, height] = data.graph;
   const [right, foot] = [left + width, top + height];
+  const moment = (value) => (data.timeUnit === 'seconds' ? time(value) : amount(value, data.timeUnit));
   const isStacked = data.mode === 'stacked' || data.mode === 'share';
   const isLive = (band) => bands[band].kind !== 'resident';
   const totals = times.map((_, at) => values.reduce((sum, row, band) => sum + (isLive(band) ? row[at] : 0), 0));
@@ -281,7 +282,7 @@ function start(panel, number) {
   // [name, figure, share, colour] of each line.
   function lines() {
     const { at, band } = state;
-    const [told, exact] = [time(times[at]), times[at] + ' ' + data.timeUnit];
+    const [told, exact] = [moment(times[at]), times[at] + ' ' + data.timeUnit];
     const list = [[exact === told + 'econds' ? told : told + ' (' + exact + ')', '', '', '']];
     list.push(['total', amount(totals[at], data.unit), '', '']);
     if (band < 0) return list;
@@ -371,7 +372,7 @@ function start(panel, number) {
     point(-1, -1, 0);
     drawTime();
     light();
-    say('From ' + time(state.from) + ' to ' + time(state.to));
+    say('From ' + moment(state.from) + ' to ' + moment(state.to));
   }
 
   function search(text) {
