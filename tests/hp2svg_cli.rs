@@ -231,6 +231,13 @@ fn two_profiles_are_compared() {
     assert!(run.status.success() && run.stderr.is_empty(), "{}", stderr(&run));
     let picture = read(&folder, "d.svg");
     assert!(picture.contains("Changed most") && picture.contains(">leak<") && !picture.contains(">steady<"));
+    let unlike = growing().replace("bytes", "closures").replace("SAMPLE 59.0", "SAMPLE 90.0");
+    fs::write(folder.join("unlike.hp"), unlike).expect("a new file");
+    let said = stderr(&hp2svg(&folder, &["--diff", "app", "unlike", "-o", "d.svg"]));
+    assert!(
+        said.contains("different units") && said.contains("differ in length") && said.lines().count() == 2,
+        "{said}"
+    );
     fs::write(folder.join("bad.hp"), "JOB 5").expect("a new file");
     for (args, file) in [
         (["--diff", "bad", "app"], "bad.hp"),

@@ -209,8 +209,22 @@ fn view(
         leaks: Vec::new(),
         together: None,
         changes: changes.to_vec(),
-        warnings: first.warnings().chain(second.warnings()).collect(),
+        warnings: warnings(first, second),
     }
+}
+
+/// What was made good while reading, and what makes the two hard to compare.
+fn warnings(first: &Census, second: &Census) -> Vec<String> {
+    /// Runs whose lengths differ by less are as long as each other.
+    const MUCH: f64 = 0.01;
+    let units = |census: &Census| (census.header.value_unit.clone(), census.header.sample_unit.clone());
+    let [one, other] = [first, second].map(length_s);
+    let differ = (units(first) != units(second)).then(|| "the two profiles have different units".to_owned());
+    let cut = (one - other).abs() > MUCH * one.max(other);
+    let cut = cut.then(|| {
+        "the two runs differ in length: drawn as long as both ran; means are of whole runs".to_owned()
+    });
+    first.warnings().chain(second.warnings()).chain(differ).chain(cut).collect()
 }
 
 /// The value farthest from zero.

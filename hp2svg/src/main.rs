@@ -122,6 +122,7 @@ fn difference(args: &SvgArgs, format: Format, routes: &[Route]) -> Result<ExitCo
     let [before, after] = [&routes[0], &routes[1]];
     let view = View::difference(before.open()?, after.open()?, &options)
         .map_err(|(error, of_second)| if of_second { after } else { before }.error(error))?;
+    view.warnings.iter().for_each(|warning| warn(after, warning));
     let scene = Scene::new(&view, &args.scene_options(std::slice::from_ref(&view), &Previous::default()));
     let output = output(args, format, routes);
     files::write(output.as_deref(), routes, |out| {
