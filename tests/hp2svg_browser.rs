@@ -448,8 +448,9 @@ fn panels_answer_each_for_itself() {
     let view = view(&hp(&samples()), &ViewOptions::default());
     let scene = Scene::new(&view, &SceneOptions { size_px: (500.0, 400.0), ..Default::default() });
     let mut svg = Vec::new();
-    hp2svg::svg::write_panels(
+    hp2svg::write(
         &mut svg,
+        hp2svg::Format::Svg,
         &[(view.clone(), scene.clone()), (view, scene.clone())],
         ThemeChoice::Auto,
     )
@@ -506,7 +507,7 @@ fn the_table_of_a_page_is_sorted_and_searched() {
     let view = view(&hp(&samples()), &ViewOptions::default());
     let scene = Scene::new(&view, &SceneOptions::default());
     let mut page = Vec::new();
-    hp2svg::html::write(&mut page, &view, &scene, ThemeChoice::Auto).expect("memory");
+    hp2svg::html::write(&mut page, &[(&view, &scene)], ThemeChoice::Auto).expect("memory");
     browser.open(&written(&folder, "chart.html", &page));
     let cells = |column: usize| {
         browser.texts(&format!(

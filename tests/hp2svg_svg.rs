@@ -237,7 +237,7 @@ fn names_and_units_stay_texts_whatever_they_contain() {
         assert_eq!(svg.matches("<script").count(), 2, "that of the data and that of the chart");
     }
     let mut page = Vec::new();
-    hp2svg::html::write(&mut page, &view, &scene(&view), ThemeChoice::Auto).expect("memory");
+    hp2svg::html::write(&mut page, &[(&view, &scene(&view))], ThemeChoice::Auto).expect("memory");
     let page = String::from_utf8(page).expect("UTF-8");
     assert_eq!((page.matches("<script").count(), page.matches("alert(1)</script>").count()), (3, 0));
 }
@@ -282,7 +282,7 @@ fn panels_have_ids_of_their_own() {
         })
         .collect();
     let mut svg = Vec::new();
-    hp2svg::svg::write_panels(&mut svg, &panels, ThemeChoice::Auto).expect("memory");
+    hp2svg::write(&mut svg, hp2svg::Format::Svg, &panels, ThemeChoice::Auto).expect("memory");
     let svg = String::from_utf8(svg).expect("UTF-8");
     assert_sound(&svg);
     assert!(svg.contains("width=\"3000\" height=\"560\"") && svg.contains("translate(2000 0)"));

@@ -18,33 +18,11 @@ const CELL_CHARS: usize = 120;
 const COLUMNS: [&str; 9] =
     ["Band", "Peak", "Peak at", "Mean", "Share", "Start", "End", "Growth", "Confidence"];
 
-/// Writes a page with a laid-out view.
-///
-/// # Errors
-/// What `out` reports.
-pub fn write(
-    out: &mut (impl Write + ?Sized),
-    view: &View,
-    scene: &Scene,
-    theme: ThemeChoice,
-) -> io::Result<()> {
-    write_page(out, &[(view, scene)], theme)
-}
-
 /// Writes a page with laid-out views side by side, and a table for each.
 ///
 /// # Errors
 /// What `out` reports.
-pub fn write_panels(
-    out: &mut (impl Write + ?Sized),
-    panels: &[(View, Scene)],
-    theme: ThemeChoice,
-) -> io::Result<()> {
-    let panels: Vec<(&View, &Scene)> = panels.iter().map(|(view, scene)| (view, scene)).collect();
-    write_page(out, &panels, theme)
-}
-
-fn write_page(
+pub fn write(
     out: &mut (impl Write + ?Sized),
     panels: &[(&View, &Scene)],
     theme: ThemeChoice,

@@ -70,9 +70,10 @@ pub fn write(
     panels: &[(View, Scene)],
     theme: ThemeChoice,
 ) -> io::Result<()> {
+    let drawn: Vec<(&View, &Scene)> = panels.iter().map(|(view, scene)| (view, scene)).collect();
     match format {
-        Format::Svg => svg::write_panels(out, panels, theme),
-        Format::Html => html::write_panels(out, panels, theme),
+        Format::Svg => svg::write_panels(out, &drawn, theme),
+        Format::Html => html::write(out, &drawn, theme),
         Format::Pdf => write_pdf(out, panels, theme),
         Format::Png => write_png(out, panels, theme),
     }

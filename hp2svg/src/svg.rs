@@ -80,7 +80,7 @@ pub fn write(
     scene: &Scene,
     theme: ThemeChoice,
 ) -> io::Result<()> {
-    write_file(out, &[(view, scene)], theme)
+    write_panels(out, &[(view, scene)], theme)
 }
 
 /// Writes laid-out views side by side, the first on the left.
@@ -88,15 +88,6 @@ pub fn write(
 /// # Errors
 /// What `out` reports.
 pub fn write_panels(
-    out: &mut (impl Write + ?Sized),
-    panels: &[(View, Scene)],
-    theme: ThemeChoice,
-) -> io::Result<()> {
-    let panels: Vec<(&View, &Scene)> = panels.iter().map(|(view, scene)| (view, scene)).collect();
-    write_file(out, &panels, theme)
-}
-
-fn write_file(
     out: &mut (impl Write + ?Sized),
     panels: &[(&View, &Scene)],
     theme: ThemeChoice,
