@@ -8,6 +8,7 @@
 //! Everything goes when the [`Image`] is dropped. Any file may be given: what cannot be read is an error or
 //! gives no frames.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::ffi::OsStr;
 use std::fmt::{self, Write as _};
@@ -16,8 +17,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use addr2line::Loader;
-use addr2line::gimli::DW_LANG_Rust;
+use addr2line::{Loader, gimli};
 use object::read::elf::{ElfFile, FileHeader, SectionHeader as _, Sym as _, SymbolTable};
 use object::{Endianness, FileKind, Object as _, ReadCache, SectionIndex, elf};
 
@@ -44,15 +44,17 @@ pub struct Image {
     /// What `symbols` were read from: the file itself, or one with its debug information.
     file: Watched,
     symbols: Symbols,
-    /// None without usable debug information.
-    debug: Option<Debug>,
+    /// The file with debug information, if there is one.
+    debug_file: Option<Watched>,
+    /// What is in it; read when the first address is asked for, since it takes most of the time and memory.
+    debug: OnceCell<Option<Debug>>,
 }
 
 impl fmt::Debug for Image {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("Image");
         fields.field("path", &self.file.path).field("symbols", &self.symbols.table.len());
-        fields.field("has_debug", &self.debug.is_some()).finish()
+        fields.field("has_debug", &self.debug_file.is_some()).finish()
     }
 }
 
@@ -72,15 +74,17 @@ impl Image {
         let elf = Elf::read(&file)?;
         check_build(elf.build_id.as_deref(), expected_build_id)?;
         let separate = if elf.has_debug { None } else { separate_debug(path, &elf) };
-        let debug = match &separate {
-            Some((file, elf)) => Debug::open(file, elf),
-            None => Debug::open(&file, &elf),
+        let (debug_file, file, symbols) = match separate {
+            None => (elf.has_debug.then(|| file.again()), file, elf.symbols),
+            Some((other, debug)) => {
+                let debug_file = debug.has_debug.then(|| other.again());
+                match debug.has_symtab && !elf.has_symtab {
+                    true => (debug_file, other, debug.symbols),
+                    false => (debug_file, file, elf.symbols),
+                }
+            }
         };
-        let (file, symbols) = match separate {
-            Some((file, other)) if other.has_symtab && !elf.has_symtab => (file, other.symbols),
-            _ => (file, elf.symbols),
-        };
-        Ok(Image { file, symbols, debug })
+        Ok(Image { file, symbols, debug_file: debug_file.transpose()?, debug: OnceCell::new() })
     }
 
     /// The functions that the call before `address_as_linked`, a return address, belongs to: innermost first,
@@ -89,11 +93,19 @@ impl Image {
     pub fn frames(&self, address_as_linked: u64) -> Vec<Frame> {
         // A return address may be the first of the next line or even function.
         let Some(probe) = address_as_linked.checked_sub(1) else { return Vec::new() };
-        let mut frames = self.debug.as_ref().map_or_else(Vec::new, |debug| debug.frames(probe));
+        let mut frames = self.debug_frames(probe);
         if !frames.last().is_some_and(|outer| outer.is_whole) {
             self.name_outermost(&mut frames, probe);
         }
         frames.into_iter().filter(|found| !found.name.is_empty()).map(Found::into_frame).collect()
+    }
+
+    fn debug_frames(&self, probe: u64) -> Vec<Found> {
+        let Some(file) = self.debug_file.as_ref().filter(|file| file.is_unchanged()) else {
+            return Vec::new();
+        };
+        let debug = self.debug.get_or_init(|| Debug::open(file));
+        debug.as_ref().map_or_else(Vec::new, |debug| debug.frames(probe))
     }
 
     /// Gives the symbol's name to the function whose debug information is missing or has but a short name.
@@ -256,18 +268,15 @@ fn build_id<Header: FileHeader<Endian = Endianness>>(file: &Parsed<'_, Header>) 
 /// relocate it a second time, and print what it cannot.
 fn has_debug<Header: FileHeader<Endian = Endianness>>(file: &Parsed<'_, Header>) -> bool {
     let (endian, sections) = (file.endian(), file.elf_section_table());
-    let is_debug = |section: &Header::SectionHeader| {
-        sections
-            .section_name(endian, section)
-            .is_ok_and(|name| name.starts_with(b".debug_") || name.starts_with(b".zdebug_"))
-    };
+    let name = |section: &Header::SectionHeader| sections.section_name(endian, section).unwrap_or_default();
     let mut has_info = false;
     for section in sections.iter() {
         let kind = section.sh_type(endian);
-        has_info |= kind == elf::SHT_PROGBITS && is_debug(section);
+        // Programs also load a section `.debug_gdb_scripts`.
+        has_info |= kind == elf::SHT_PROGBITS && matches!(name(section), b".debug_info" | b".zdebug_info");
         if matches!(kind, elf::SHT_REL | elf::SHT_RELA) {
             let target = sections.section(SectionIndex(section.sh_info(endian) as usize));
-            if target.is_ok_and(is_debug) {
+            if target.is_ok_and(|target| name(target).starts_with(b".debug_")) {
                 return false;
             }
         }
@@ -404,10 +413,7 @@ fn text(name: &[u8]) -> Option<String> {
 
 // ---- debug information ------------------------------------------------------------------------
 
-struct Debug {
-    loader: Loader,
-    file: Watched,
-}
+struct Debug(Loader);
 
 /// A function that an address belongs to.
 #[derive(Default)]
@@ -422,38 +428,59 @@ struct Found {
 }
 
 impl Found {
+    fn new<R: gimli::Reader>(frame: addr2line::Frame<'_, R>) -> Found {
+        let (file, line) = frame.location.map_or((None, None), |place| (place.file, place.line));
+        let mut found =
+            Found { file: file.map(str::to_owned), line: line.filter(|&line| line > 0), ..Found::default() };
+        let Some(function) = frame.function else { return found };
+        let Ok(raw) = function.raw_name() else { return found };
+        let (name, is_path) = readable(&raw);
+        let is_rust = function.language == Some(gimli::DW_LANG_Rust);
+        found.is_whole = is_path || (!name.is_empty() && !is_rust);
+        found.name = match file.and_then(library_module).filter(|_| is_rust && !is_path) {
+            Some(module) => format!("{module}::{name}"),
+            None => name,
+        };
+        found
+    }
+
     fn into_frame(self) -> Frame {
         Frame { function: self.name, file: self.file, line: self.line, named: true }
     }
 }
 
+/// The module of a source file of the standard library or of a crate it is made with: so a name without path
+/// still tells that it is of the library.
+///
+/// `/rustc/HASH/library/alloc/src/vec/mod.rs` gives `alloc::vec`, `/rust/deps/hashbrown-0.16.1/src/map.rs`
+/// `hashbrown::map`.
+fn library_module(file: &str) -> Option<String> {
+    let (own, other) = (file.split_once("/library/"), file.strip_prefix("/rust/deps/"));
+    let own =
+        own.filter(|(before, _)| before.starts_with("/rustc/") || before.ends_with("/rustlib/src/rust"));
+    let (name, path) = own.map(|(_, after)| after).or(other)?.split_once("/src/")?;
+    let name = other.and_then(|_| name.rsplit_once('-')).map_or(name, |(name, _version)| name);
+    let path = path.strip_suffix(".rs")?;
+    let path = path.strip_suffix("/mod").unwrap_or(path);
+    let inner = path.split('/').filter(|&part| part != "lib");
+    Some(std::iter::once(name).chain(inner).collect::<Vec<_>>().join("::").replace('-', "_"))
+}
+
 impl Debug {
-    fn open(file: &Watched, elf: &Elf) -> Option<Debug> {
-        if !elf.has_debug {
-            return None;
-        }
+    fn open(file: &Watched) -> Option<Debug> {
         let loader = Loader::new(&file.path).ok()?;
         // The loader opened the path once more.
-        file.is_at_path().then(|| Some(Debug { loader, file: file.again().ok()? }))?
+        file.is_at_path().then_some(Debug(loader))
     }
 
     fn frames(&self, probe: u64) -> Vec<Found> {
         let mut found = Vec::new();
-        if !self.file.is_unchanged() {
-            return found;
-        }
-        let Ok(mut frames) = self.loader.find_frames(probe) else { return found };
+        let Ok(mut frames) = self.0.find_frames(probe) else { return found };
         while let Ok(Some(frame)) = frames.next() {
             if found.len() == MAX_FRAMES {
                 return Vec::new();
             }
-            let language = frame.function.as_ref().and_then(|function| function.language);
-            let raw = frame.function.as_ref().and_then(|function| function.raw_name().ok());
-            let (name, is_path) = raw.map_or_else(Default::default, |raw| readable(&raw));
-            let is_whole = is_path || (!name.is_empty() && language != Some(DW_LANG_Rust));
-            let (file, line) = frame.location.map_or((None, None), |place| (place.file, place.line));
-            let line = line.filter(|&line| line > 0);
-            found.push(Found { name, is_whole, file: file.map(str::to_owned), line });
+            found.push(Found::new(frame));
         }
         found
     }
@@ -510,5 +537,544 @@ impl fmt::Write for Bounded {
         self.0.push_str(&text[..end]);
         self.0.push_str(OMITTED);
         Err(fmt::Error)
+    }
+}
+
+/// Builds small programs for tests.
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+pub(super) mod testing {
+    use std::ffi::OsStr;
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
+    /// A folder that is removed with what is in it.
+    pub(in super::super) struct Folder(PathBuf);
+
+    impl Folder {
+        pub(in super::super) fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("heapprof-{}-{name}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+
+        pub(in super::super) fn join(&self, name: &str) -> PathBuf {
+            self.0.join(name)
+        }
+
+        pub(in super::super) fn write(&self, name: &str, text: &str) -> PathBuf {
+            std::fs::write(self.join(name), text).unwrap();
+            self.join(name)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// Runs a tool that has to succeed; false, with a line on stderr, if it is not installed.
+    pub(in super::super) fn run(tool: &mut Command) -> bool {
+        match tool.output() {
+            Ok(output) => {
+                assert!(output.status.success(), "{tool:?}: {}", String::from_utf8_lossy(&output.stderr));
+                true
+            }
+            Err(error) => {
+                assert!(std::env::var_os("CI").is_none(), "{tool:?}: {error}");
+                eprintln!("skipped: {tool:?}: {error}");
+                false
+            }
+        }
+    }
+
+    /// Builds a Rust program in its own folder.
+    pub(in super::super) fn rustc<'a>(
+        source: &Path,
+        out: &Path,
+        options: impl IntoIterator<Item = &'a str>,
+    ) -> bool {
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        // Without a scheme among the options, the newer one: what the default is depends on the compiler.
+        let common = [
+            "--edition=2024",
+            "-O",
+            "-Ccodegen-units=1",
+            "--crate-name=probe",
+            "-Csymbol-mangling-version=v0",
+        ];
+        let mut command = Command::new(rustc);
+        command.args(common).args(options).arg("-o").arg(out).arg(source);
+        run(command.current_dir(out.parent().unwrap()))
+    }
+
+    pub(in super::super) fn cc(source: &Path, out: &Path, options: &[&str]) -> bool {
+        let cc = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+        let files = [source.as_os_str(), OsStr::new("-o"), out.as_os_str()];
+        run(Command::new(cc).args(["-shared", "-fPIC", "-O1"]).args(options).args(files))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::process::Command;
+
+    use super::testing::{Folder, cc, run, rustc};
+    use super::*;
+
+    /// The call of `leaf` is in line 4, inlined to line 9.
+    const SOURCE: &str = "\
+#[inline(never)] pub fn leaf(n: u64) { std::hint::black_box(n); }
+pub struct Pair<T>(T);
+impl<T: Copy + Into<u64>> Pair<T> {
+    #[inline(always)] pub fn middle(&self) { leaf(self.0.into()); std::hint::black_box(self.0.into()); }
+}
+#[unsafe(no_mangle)] #[inline(never)] pub extern \"C\" fn exported() { leaf(7); std::hint::black_box(7); }
+#[inline(never)]
+pub fn outer(pair: &Pair<u32>) {
+    pair.middle();
+}
+fn main() { outer(&Pair(std::hint::black_box(1))); exported(); }
+";
+
+    /// Functions in the symbol table with their start, end and name, read without the code under test.
+    fn functions(path: &Path) -> Vec<(u64, u64, String)> {
+        use object::{ObjectSymbol, SymbolKind};
+        let bytes = fs::read(path).unwrap();
+        let file = object::File::parse(&*bytes).unwrap();
+        let is_function = |symbol: &object::Symbol<'_, '_>| {
+            symbol.kind() == SymbolKind::Text && symbol.is_definition() && symbol.size() > 0
+        };
+        let described = |symbol: object::Symbol<'_, '_>| {
+            let name = format!("{:#}", rustc_demangle::demangle(symbol.name().unwrap()));
+            (symbol.address(), symbol.address() + symbol.size(), name)
+        };
+        file.symbols().chain(file.dynamic_symbols()).filter(is_function).map(described).collect()
+    }
+
+    fn function(path: &Path, name: &str) -> (u64, u64) {
+        let found = functions(path).into_iter().find(|function| function.2 == name);
+        let (start, end, _) = found.unwrap_or_else(|| panic!("{} has no {name}", path.display()));
+        (start, end)
+    }
+
+    fn own_build_id(path: &Path) -> Option<Vec<u8>> {
+        let bytes = fs::read(path).unwrap();
+        object::File::parse(&*bytes).unwrap().build_id().unwrap().map(<[u8]>::to_vec)
+    }
+
+    /// The different call stacks of return addresses in `probe::outer`, as `function:line`.
+    fn stacks_in_outer(image: &Image, (start, end): (u64, u64)) -> Vec<String> {
+        let written = |frame: &Frame| match frame.line {
+            Some(line) => format!("{}:{line}", frame.function),
+            None => frame.function.clone(),
+        };
+        let stack = |address| image.frames(address).iter().map(written).collect::<Vec<_>>().join(" ");
+        let mut stacks: Vec<String> = (start + 1..=end).map(stack).collect();
+        stacks.sort();
+        stacks.dedup();
+        stacks
+    }
+
+    /// A program and what `probe::outer` is called in it.
+    fn program(folder: &Folder, name: &str, options: &[&str]) -> Option<PathBuf> {
+        let source = folder.write("probe.rs", SOURCE);
+        let out = folder.join(name);
+        rustc(&source, &out, options.iter().copied()).then_some(out)
+    }
+
+    const INLINED: &str = "<probe::Pair<u32>>::middle:4 probe::outer:9";
+
+    #[test]
+    fn debug_information_tells_inlined_functions_and_lines() {
+        let folder = Folder::new("levels");
+        for level in ["1", "2"] {
+            let Some(path) = program(&folder, level, &[&format!("-Cdebuginfo={level}")]) else { return };
+            let image = Image::open(&path, own_build_id(&path).as_deref()).unwrap();
+            let stacks = stacks_in_outer(&image, function(&path, "probe::outer"));
+            assert!(stacks.iter().any(|stack| stack == INLINED), "{level}: {stacks:?}");
+            assert!(stacks.iter().all(|stack| stack.contains("probe::outer:")), "{level}: {stacks:?}");
+            let frames = image.frames(function(&path, "probe::outer").1);
+            assert!(frames.last().unwrap().file.as_ref().unwrap().ends_with("probe.rs"), "{frames:?}");
+            let first = image.frames(function(&path, "probe::outer").0);
+            assert!(first.iter().all(|frame| frame.function != "probe::outer"), "{first:?}");
+        }
+    }
+
+    #[test]
+    fn without_paths_in_the_debug_information_the_symbol_and_the_file_give_them() {
+        let folder = Folder::new("lines");
+        let Some(path) = program(&folder, "lines", &["-Cdebuginfo=line-tables-only"]) else { return };
+        let image = Image::open(&path, None).unwrap();
+        let stacks = stacks_in_outer(&image, function(&path, "probe::outer"));
+        assert!(stacks.iter().any(|stack| stack == "middle<u32>:4 probe::outer:9"), "{stacks:?}");
+        assert!(
+            stacks.iter().any(|stack| stack.starts_with("core::hint::black_box<u64>:")
+                || stack.contains(" core::hint::black_box<u64>:")),
+            "{stacks:?}"
+        );
+    }
+
+    #[test]
+    fn without_debug_information_every_function_has_its_symbol_s_name() {
+        let folder = Folder::new("symbols");
+        let variants: [&[&str]; 3] = [
+            &["-Cstrip=debuginfo"],
+            &["-Cstrip=debuginfo", "-Crelocation-model=static"],
+            &["-Cstrip=debuginfo", "-Copt-level=0"],
+        ];
+        for (number, options) in variants.iter().enumerate() {
+            let Some(path) = program(&folder, &format!("app{number}"), options) else { return };
+            let image = Image::open(&path, None).unwrap();
+            let outer = function(&path, "probe::outer");
+            assert_eq!(stacks_in_outer(&image, outer), ["probe::outer"], "{options:?}");
+            assert_eq!(stacks_in_outer(&image, function(&path, "exported")), ["exported"], "{options:?}");
+        }
+    }
+
+    #[test]
+    fn names_of_both_schemes_come_without_hash() {
+        let folder = Folder::new("legacy");
+        let source = folder.write("probe.rs", SOURCE);
+        for debug in ["0", "1"] {
+            let out = folder.join(debug);
+            let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+            let mut command = Command::new(rustc);
+            // Stable compilers no longer write the legacy scheme unless told so.
+            command.env("RUSTC_BOOTSTRAP", "1").args(["--edition=2024", "-O", "--crate-name=probe"]);
+            command.args(["-Zunstable-options", "-Csymbol-mangling-version=legacy"]);
+            command.arg(format!("-Cdebuginfo={debug}")).arg("-o").arg(&out).arg(&source);
+            if !run(&mut command) {
+                return;
+            }
+            let image = Image::open(&out, None).unwrap();
+            let outer = function(&out, "probe::outer");
+            let stacks = stacks_in_outer(&image, outer);
+            let last =
+                |stack: &String| stack.rsplit(' ').next().unwrap().split(":").next().map(str::to_owned);
+            assert!(stacks.iter().all(|stack| last(stack).as_deref() == Some("probe")), "{stacks:?}");
+            let inlined = "probe::Pair<T>::middle:4 probe::outer:9";
+            assert!(debug == "0" || stacks.iter().any(|stack| stack == inlined), "{stacks:?}");
+        }
+    }
+
+    /// Every address of a program against the plainest search there is.
+    #[test]
+    fn an_address_has_the_name_of_the_symbol_around_it_or_none() {
+        let folder = Folder::new("sweep");
+        let Some(path) = program(&folder, "sweep", &["-Cstrip=debuginfo"]) else { return };
+        let image = Image::open(&path, None).unwrap();
+        let functions = functions(&path);
+        let first = functions.iter().map(|function| function.0).min().unwrap();
+        let last = functions.iter().map(|function| function.1).max().unwrap();
+        let (mut named, mut unnamed) = (0, 0);
+        for address in (first - 64..last + 64).step_by(13) {
+            let names: Vec<&str> = functions
+                .iter()
+                .filter(|(start, end, _)| (*start..*end).contains(&(address - 1)))
+                .map(|function| function.2.as_str())
+                .collect();
+            let frames = image.frames(address);
+            match &frames[..] {
+                [] => assert!(names.is_empty(), "{address:#x} has no name, expected one of {names:?}"),
+                [frame] => assert!(
+                    names.contains(&frame.function.as_str()),
+                    "{address:#x}: {frame:?} not of {names:?}"
+                ),
+                more => panic!("{address:#x}: {more:?}"),
+            }
+            *if frames.is_empty() { &mut unnamed } else { &mut named } += 1;
+        }
+        assert!(named > 1000 && unnamed > 10, "{named} and {unnamed}");
+    }
+
+    #[test]
+    fn a_stripped_file_gives_no_name_of_a_neighbour() {
+        let folder = Folder::new("stripped");
+        let Some(path) = program(&folder, "whole", &["-Cdebuginfo=0"]) else { return };
+        let stripped = folder.join("stripped");
+        if !run(Command::new("strip").arg("-o").arg(&stripped).arg(&path)) {
+            return;
+        }
+        let image = Image::open(&stripped, own_build_id(&path).as_deref()).unwrap();
+        assert_eq!(stacks_in_outer(&image, function(&path, "probe::outer")), [""]);
+        assert_eq!(image.library_ranges(|name| name.contains("probe")), []);
+    }
+
+    const C_SOURCE: &str = "\
+void *last; static __attribute__((noinline)) void hidden(void *p) { last = p; __asm__ volatile(\"nop\"); }
+void first_call(void *p) { hidden(p); last = 0; }
+void second_call(void *p) { hidden(last); last = p; }
+";
+
+    #[test]
+    fn a_stripped_shared_object_names_what_it_exports_and_nothing_else() {
+        let folder = Folder::new("shared");
+        let (whole, stripped) = (folder.join("whole.so"), folder.join("stripped.so"));
+        if !cc(&folder.write("c.c", C_SOURCE), &whole, &["-Wl,--build-id=sha1"])
+            || !run(Command::new("strip").arg("-o").arg(&stripped).arg(&whole))
+        {
+            return;
+        }
+        let image = Image::open(&stripped, own_build_id(&whole).as_deref()).unwrap();
+        for (name, expected) in [("hidden", ""), ("first_call", "first_call"), ("second_call", "second_call")]
+        {
+            assert_eq!(stacks_in_outer(&image, function(&whole, name)), [expected]);
+        }
+    }
+
+    #[test]
+    fn debug_information_that_is_still_to_be_relocated_is_left_alone() {
+        let folder = Folder::new("relocations");
+        let (source, path) = (folder.write("c.c", C_SOURCE), folder.join("c.so"));
+        for (options, has_lines) in [(["-g", "-Wl,--emit-relocs"], false), (["-g", "-Wl,-O1"], true)] {
+            if !cc(&source, &path, &options) {
+                return;
+            }
+            let image = Image::open(&path, None).unwrap();
+            let frames = image.frames(function(&path, "first_call").1);
+            assert_eq!(frames.last().unwrap().function, "first_call");
+            assert_eq!(frames.last().unwrap().line.is_some(), has_lines, "{options:?}");
+        }
+    }
+
+    #[test]
+    fn another_build_is_refused_with_one_line() {
+        let folder = Folder::new("builds");
+        let (with, without) = (folder.join("with.so"), folder.join("without.so"));
+        let source = folder.write("c.c", C_SOURCE);
+        if !cc(&source, &with, &["-Wl,--build-id=0x1234abcd"])
+            || !cc(&source, &without, &["-Wl,--build-id=none"])
+        {
+            return;
+        }
+        let refusal = |path: &Path, id: &[u8]| Image::open(path, Some(id)).map(|_| ()).unwrap_err();
+        assert!(Image::open(&with, Some(&[0x12, 0x34, 0xAB, 0xCD])).is_ok());
+        assert!(Image::open(&with, None).is_ok() && Image::open(&without, None).is_ok());
+        let (with_name, without_name) = (with.display(), without.display());
+        assert_eq!(refusal(&with, &[1, 0xFF]), format!("{with_name}: has build id 1234abcd, expected 01ff"));
+        assert_eq!(refusal(&without, &[1]), format!("{without_name}: has no build id, expected 01"));
+    }
+
+    #[test]
+    fn what_is_no_elf_file_is_refused_with_one_line() {
+        let folder = Folder::new("refused");
+        let text = folder.write("text", "no program");
+        let refusal = |path: &Path| Image::open(path, None).map(|_| ()).unwrap_err();
+        assert!(refusal(&text).contains("text: is not a"), "{}", refusal(&text));
+        assert!(refusal(&folder.write("empty", "")).contains("empty: is not a"));
+        assert!(refusal(&folder.join("missing")).contains("missing: cannot be read: "));
+        let folder_name = folder.join("");
+        assert!(refusal(&folder_name).ends_with("is not a regular file"), "{}", refusal(&folder_name));
+        // A pipe without writer would hold up whoever opens it.
+        let pipe = folder.join("pipe");
+        if run(Command::new("mkfifo").arg(&pipe)) {
+            assert!(refusal(&pipe).ends_with("is not a regular file"));
+        }
+    }
+
+    #[test]
+    fn split_debug_information_is_found_beside_the_program() {
+        for kind in ["packed", "unpacked"] {
+            let folder = Folder::new(kind);
+            let options = ["-Cdebuginfo=2", &format!("-Csplit-debuginfo={kind}")];
+            let Some(path) = program(&folder, "app", &options) else { return };
+            let image = Image::open(&path, None).unwrap();
+            let stacks = stacks_in_outer(&image, function(&path, "probe::outer"));
+            assert!(stacks.iter().any(|stack| stack == INLINED), "{kind}: {stacks:?}");
+        }
+    }
+
+    #[test]
+    fn linked_debug_information_is_taken_from_the_same_build_only() {
+        let folder = Folder::new("linked");
+        let Some(path) = program(&folder, "app", &["-Cdebuginfo=2", "-Clink-arg=-Wl,--build-id=0x11223344"])
+        else {
+            return;
+        };
+        let (debug, stripped) = (folder.join("app.debug"), folder.join("stripped"));
+        if !run(Command::new("objcopy").arg("--only-keep-debug").arg(&path).arg(&debug)) {
+            return;
+        }
+        let link = format!("--add-gnu-debuglink={}", debug.display());
+        assert!(run(Command::new("objcopy").args(["--strip-all", &link]).arg(&path).arg(&stripped)));
+        let outer = function(&path, "probe::outer");
+        let image = Image::open(&stripped, Some(&[0x11, 0x22, 0x33, 0x44])).unwrap();
+        let stacks = stacks_in_outer(&image, outer);
+        assert!(stacks.iter().any(|stack| stack == INLINED), "{stacks:?}");
+        assert!(!image.library_ranges(|name| name.contains("probe")).is_empty());
+
+        let other =
+            program(&folder, "other", &["-Cdebuginfo=2", "-Clink-arg=-Wl,--build-id=0x55667788"]).unwrap();
+        assert!(run(Command::new("objcopy").arg("--only-keep-debug").arg(&other).arg(&debug)));
+        assert_eq!(stacks_in_outer(&Image::open(&stripped, None).unwrap(), outer), [""]);
+    }
+
+    #[test]
+    fn a_file_that_changes_gives_no_more_names() {
+        let folder = Folder::new("changed");
+        let Some(path) = program(&folder, "app", &["-Cdebuginfo=1"]) else { return };
+        let outer = function(&path, "probe::outer");
+        let image = Image::open(&path, None).unwrap();
+        assert!(!image.frames(outer.1).is_empty());
+        fs::write(&path, "").unwrap();
+        assert_eq!(image.frames(outer.1), []);
+        assert_eq!(image.library_ranges(|_| true), []);
+    }
+
+    #[test]
+    fn library_ranges_are_those_of_the_named_functions() {
+        let folder = Folder::new("ranges");
+        let Some(path) = program(&folder, "app", &["-Cdebuginfo=0"]) else { return };
+        let image = Image::open(&path, None).unwrap();
+        let (outer, leaf) = (function(&path, "probe::outer"), function(&path, "probe::leaf"));
+        let ranges = image.library_ranges(|mangled| {
+            let name = format!("{:#}", rustc_demangle::demangle(mangled));
+            name == "probe::outer" || name == "probe::leaf"
+        });
+        let mut expected = vec![outer, leaf];
+        expected.sort_unstable();
+        assert_eq!(ranges, merged(expected));
+        assert_eq!(image.library_ranges(|_| false), []);
+        let all = image.library_ranges(|_| true);
+        assert!(all.windows(2).all(|pair| pair[0].1 < pair[1].0), "{all:x?}");
+        for (start, end, name) in functions(&path) {
+            assert!(all.iter().any(|range| range.0 <= start && end <= range.1), "{name}");
+        }
+    }
+
+    #[test]
+    fn ranges_that_touch_are_one() {
+        assert_eq!(merged(vec![(1, 3), (3, 4), (6, 9), (7, 8), (10, 11)]), [(1, 4), (6, 9), (10, 11)]);
+    }
+
+    #[test]
+    fn the_innermost_symbol_is_taken_and_the_end_is_not_in_it() {
+        let function = |start, bytes| Function { start, bytes, name_at: 0 };
+        let folder = Folder::new("nested");
+        let names = File::open(folder.write("names", "x\0")).unwrap();
+        let symbols = Symbols { table: vec![function(10, 100), function(20, 5)], strings: (0, 2) };
+        let named = |address| symbols.name_at(&names, address).is_some();
+        assert_eq!([9, 10, 24, 25, 109, 110].map(named), [false, true, true, true, true, false]);
+        let unterminated = Symbols { strings: (0, 1), ..symbols };
+        assert_eq!(unterminated.name_at(&names, 20), None);
+    }
+
+    #[test]
+    fn long_names_are_cut() {
+        assert_eq!(readable("_ZN4core3fmt5write17h0123456789abcdefE"), ("core::fmt::write".to_owned(), true));
+        assert_eq!(readable("_RNvCs1234_7mycrate3foo"), ("mycrate::foo".to_owned(), true));
+        assert_eq!(readable("_ZN3foo3barEv"), ("_ZN3foo3barEv".to_owned(), false));
+        // Each level names the one before twice.
+        let mut doubling = "_RIC1a".to_owned();
+        for _ in 0..40 {
+            doubling.push_str("TB6_B6_E");
+        }
+        doubling.push('E');
+        let long = format!("{}ü", "x".repeat(MAX_NAME_BYTES - OMITTED.len() - 1));
+        for name in [doubling, long, "ü".repeat(100_000)] {
+            let (name, _) = readable(&name);
+            assert!(name.len() <= MAX_NAME_BYTES, "{}", name.len());
+        }
+        assert!(readable(&"y".repeat(5000)).0.ends_with("y..."));
+    }
+
+    #[test]
+    fn source_files_of_the_library_tell_their_module() {
+        let hash = "59807616e1fa2540724bfbac14d7976d7e4a3860";
+        let files = [
+            (format!("/rustc/{hash}/library/alloc/src/vec/mod.rs"), Some("alloc::vec")),
+            (format!("/rustc/{hash}/library/std/src/lib.rs"), Some("std")),
+            ("/x/lib/rustlib/src/rust/library/core/src/iter/range.rs".into(), Some("core::iter::range")),
+            ("/rust/deps/hashbrown-0.16.1/src/map.rs".into(), Some("hashbrown::map")),
+            ("/rust/deps/rustc-demangle-0.1.27/src/v0.rs".into(), Some("rustc_demangle::v0")),
+            ("/home/me/library/alloc/src/vec/mod.rs".into(), None),
+            ("src/main.rs".into(), None),
+        ];
+        for (file, module) in files {
+            assert_eq!(library_module(&file).as_deref(), module, "{file}");
+        }
+    }
+
+    /// Looks at a damaged file in every way there is.
+    fn look(path: &Path, addresses: &[u64]) -> usize {
+        let Ok(image) = Image::open(path, None) else { return 0 };
+        image.library_ranges(|name| name.len() % 2 == 0);
+        addresses.iter().map(|&address| image.frames(address).len()).sum()
+    }
+
+    /// Numbers that look random and are the same in every run (xorshift).
+    fn numbers() -> impl FnMut(usize) -> usize {
+        let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+        move |below| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            usize::try_from(state >> 16).unwrap() % below.max(1)
+        }
+    }
+
+    #[test]
+    fn damaged_files_are_refused_or_give_few_names() {
+        let folder = Folder::new("damaged");
+        let whole = folder.join("whole.so");
+        if !cc(&folder.write("c.c", C_SOURCE), &whole, &["-g", "-nostdlib"]) {
+            return;
+        }
+        let bytes = fs::read(&whole).unwrap();
+        let (start, end) = function(&whole, "first_call");
+        let addresses: Vec<u64> = (start - 32..end + 64).step_by(5).chain([0, 1, u64::MAX]).collect();
+        assert!(look(&whole, &addresses) > 5);
+        let damaged = folder.join("damaged.so");
+        for length in (0..bytes.len()).step_by(31) {
+            fs::write(&damaged, &bytes[..length]).unwrap();
+            look(&damaged, &addresses);
+        }
+        let mut number = numbers();
+        for round in 0..4000 {
+            let mut bytes = bytes.clone();
+            for _ in 0..=round % 4 {
+                let at = number(bytes.len());
+                bytes[at] = [bytes[at] ^ 1 << number(8), 0, 0xFF, 0x7F][number(4)];
+            }
+            fs::write(&damaged, &bytes).unwrap();
+            look(&damaged, &addresses);
+        }
+    }
+
+    /// As above, in the sections of debug information only, of a program with many units.
+    #[test]
+    fn damaged_debug_information_gives_few_names() {
+        use object::ObjectSection as _;
+        let folder = Folder::new("dwarf");
+        let Some(path) = program(&folder, "app", &["-Cdebuginfo=2"]) else { return };
+        let bytes = fs::read(&path).unwrap();
+        let parsed = object::File::parse(&*bytes).unwrap();
+        let is_debug = |name: &str| name.starts_with(".debug");
+        let sections = parsed.sections().filter(|section| section.name().is_ok_and(is_debug));
+        let places: Vec<(u64, u64)> = sections.filter_map(|section| section.file_range()).collect();
+        assert!(places.len() > 4);
+        let functions = functions(&path);
+        let addresses: Vec<u64> = functions.iter().step_by(8).map(|function| function.1).collect();
+        let damaged = folder.join("damaged");
+        let mut number = numbers();
+        for _ in 0..60 {
+            let mut bytes = bytes.clone();
+            for _ in 0..200 {
+                let (start, length) = places[number(places.len())];
+                let at = usize::try_from(start).unwrap() + number(usize::try_from(length).unwrap());
+                bytes[at] = u8::try_from(number(256)).unwrap();
+            }
+            fs::write(&damaged, &bytes).unwrap();
+            look(&damaged, &addresses);
+        }
+    }
+
+    #[test]
+    fn an_image_may_move_to_another_thread() {
+        fn is_send<T: Send>() {}
+        is_send::<Image>();
     }
 }

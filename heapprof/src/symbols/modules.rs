@@ -435,5 +435,281 @@ fn ends_in_arm_call(bytes: &[u8], address: u64) -> bool {
     let Some(word) = bytes.last_chunk::<4>().map(|&word| u32::from_le_bytes(word)) else { return false };
     let is_call =
         word >> 26 == 0b10_0101 || word & 0xFFFF_FC1F == 0xD63F_0000 || word & 0xFEFF_F800 == 0xD63F_0800;
-    address % 4 == 0 && is_call
+    address.is_multiple_of(4) && is_call
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::ffi::CString;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    use super::super::image::testing::{Folder, cc};
+    use super::*;
+
+    /// Held by tests that load files or say that none is loaded.
+    fn loading() -> MutexGuard<'static, ()> {
+        static LOADING: Mutex<()> = Mutex::new(());
+        LOADING.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline(never)]
+    fn somewhere(n: u64) -> u64 {
+        std::hint::black_box(n) + 1
+    }
+
+    fn address_of_somewhere() -> u64 {
+        (somewhere as fn(u64) -> u64 as *const ()).addr() as u64
+    }
+
+    #[test]
+    fn the_program_is_found_with_its_path_and_build() {
+        let modules = Modules::loaded();
+        let (module, linked) = modules.find(address_of_somewhere() + 1).unwrap();
+        let own = std::env::current_exe().unwrap();
+        assert_eq!(module.path, own);
+        assert_eq!(Some(module.name.as_str()), own.file_name().and_then(OsStr::to_str));
+        assert_eq!(linked.wrapping_add(module.bias), address_of_somewhere() + 1);
+        assert!(module.is_program && !module.is_replaced);
+        let image = module.image().unwrap();
+        let frames = image.frames(linked);
+        assert!(frames.last().unwrap().function.ends_with("modules::tests::somewhere"), "{frames:?}");
+        assert_eq!(modules.iter().filter(|module| module.is_program).count(), 1);
+    }
+
+    #[test]
+    fn a_program_whose_path_is_gone_is_read_all_the_same() {
+        let modules = Modules::loaded();
+        let mut module = modules.find(address_of_somewhere() + 1).unwrap().0.clone();
+        module.is_replaced = true;
+        module.path = "/nowhere/app".into();
+        assert!(module.image().is_ok());
+        module.is_program = false;
+        module.build_id = None;
+        let refusal = "/nowhere/app: it was replaced while the program ran";
+        assert_eq!(module.image().map(|_| ()).unwrap_err(), refusal);
+    }
+
+    #[test]
+    fn the_kernel_s_object_has_its_own_name() {
+        let at = auxiliary(libc::AT_SYSINFO_EHDR);
+        let modules = Modules::loaded();
+        let Some((module, _)) = modules
+            .iter()
+            .flat_map(|module| &module.code)
+            .find_map(|&(start, end)| (start..end).contains(&(at + 1)).then(|| modules.find(end)).flatten())
+        else {
+            return assert_eq!(at, 0);
+        };
+        assert_eq!((module.name.as_str(), module.path.as_path()), ("[vdso]", Path::new("[vdso]")));
+        assert!(module.image().is_err());
+    }
+
+    #[test]
+    fn equal_names_are_numbered() {
+        let mut taken = HashSet::new();
+        let mut name = |name: &str| unique(base_name(Path::new(name)), &mut taken);
+        assert_eq!(name("/a/libx.so"), "libx.so");
+        assert_eq!(name("/b/libx.so#2"), "libx.so#2");
+        assert_eq!(name("/c/libx.so"), "libx.so#3");
+        assert_eq!(name(""), "unknown");
+        assert_eq!(name("/"), "/");
+    }
+
+    struct Library(*mut c_void);
+
+    impl Library {
+        fn open(path: &Path) -> Library {
+            let path = CString::new(path.as_os_str().as_bytes()).unwrap();
+            // SAFETY: a C string, of a shared object that runs no code when it is loaded.
+            let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+            assert!(!library.is_null(), "{path:?}");
+            Library(library)
+        }
+
+        fn address(&self, name: &CStr) -> u64 {
+            // SAFETY: the handle is open as long as `self`.
+            let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+            assert!(!address.is_null(), "{name:?}");
+            address.addr() as u64
+        }
+    }
+
+    impl Drop for Library {
+        fn drop(&mut self) {
+            // SAFETY: the handle is open, and nothing of the library is used any more.
+            unsafe { libc::dlclose(self.0) };
+        }
+    }
+
+    /// `called` has one call, to `caller`'s pointer, and `caller` calls it.
+    const SOURCE: &str = "\
+__attribute__((noinline)) void *caller(void) { return __builtin_return_address(0); }
+void *called(void) { void *back = caller(); __asm__ volatile(\"\" : : \"r\"(back)); return back; }
+";
+
+    #[test]
+    fn a_library_is_found_while_it_is_loaded() {
+        let _loading = loading();
+        let (one, two) = (Folder::new("load-one"), Folder::new("load-two"));
+        let source = one.write("c.c", SOURCE);
+        let paths = [one.join("libprobe.so"), two.join("libprobe.so")];
+        let before = Modules::loaded();
+        for (path, id) in paths.iter().zip(["-Wl,--build-id=0x01020304", "-Wl,--build-id=none"]) {
+            if !cc(&source, path, &[id]) {
+                return;
+            }
+        }
+        assert!(before.is_current());
+        let libraries = [Library::open(&paths[0]), Library::open(&paths[1])];
+        assert!(!before.is_current());
+        let modules = Modules::loaded();
+        assert!(modules.is_current());
+        for (library, (name, id)) in
+            libraries.iter().zip([("libprobe.so", Some(vec![1, 2, 3, 4])), ("libprobe.so#2", None)])
+        {
+            let start = library.address(c"called");
+            assert!(!before.is_code(start + 1) && modules.is_code(start + 1));
+            let (module, linked) = modules.find(start + 1).unwrap();
+            assert_eq!((module.name.as_str(), &module.build_id), (name, &id));
+            let frames = module.image().unwrap().frames(linked);
+            assert_eq!(frames.len(), 1);
+            assert_eq!(frames[0].function, "called");
+            // SAFETY: the C function of that name, without arguments, which gives a pointer.
+            let called: extern "C" fn() -> *const c_void = unsafe { std::mem::transmute(start as usize) };
+            let back = called().addr() as u64;
+            assert!((start..start + 64).contains(&back), "{back:x} {start:x}");
+            assert!(modules.is_return_address(back));
+            assert!(!before.is_return_address(back));
+            let others = (1..4).map(|off| back + off).filter(|&near| modules.is_return_address(near)).count();
+            assert_eq!(others, 0);
+        }
+        // Another file takes the place of each: it must not be taken for the one in memory.
+        for path in &paths {
+            std::fs::remove_file(path).unwrap();
+            assert!(cc(&source, path, &["-Wl,--build-id=0x05060708"]));
+        }
+        let replaced = Modules::loaded();
+        let refusals = libraries.each_ref().map(|library| {
+            let (module, _) = replaced.find(library.address(c"called") + 1).unwrap();
+            assert_eq!(module.path.file_name().unwrap(), "libprobe.so");
+            module.image().map(|_| ()).unwrap_err()
+        });
+        assert!(
+            refusals[0].ends_with("libprobe.so: has build id 05060708, expected 01020304"),
+            "{refusals:?}"
+        );
+        assert!(refusals[1].ends_with("libprobe.so: it was replaced while the program ran"), "{refusals:?}");
+        drop(libraries);
+        assert!(!modules.is_current());
+    }
+
+    #[test]
+    fn no_address_faults() {
+        let modules = Modules::loaded();
+        for address in [0, 1, 2, 7, 4096, 1 << 47, u64::MAX - 1, u64::MAX] {
+            assert!(!modules.is_return_address(address) && !follows_call(address), "{address:x}");
+        }
+        let mut bytes = [0; 4];
+        assert!(!read_memory(0, &mut bytes) && !read_memory(u64::MAX - 1, &mut bytes));
+        let word = 0x0102_0304_u32;
+        assert!(read_memory((&raw const word).addr() as u64, &mut bytes));
+        assert_eq!(u32::from_ne_bytes(bytes), word);
+    }
+
+    #[test]
+    fn calls_of_every_length_are_known() {
+        let calls: [&[u8]; 12] = [
+            &[0xE8, 1, 2, 3, 4],
+            &[0xFF, 0xD0],                   // call rax
+            &[0x41, 0xFF, 0xD4],             // call r12
+            &[0xFF, 0x10],                   // call [rax]
+            &[0xFF, 0x14, 0xC8],             // call [rax+rcx*8]
+            &[0xFF, 0x50, 0x18],             // call [rax+24]
+            &[0xFF, 0x54, 0x24, 0x08],       // call [rsp+8]
+            &[0xFF, 0x15, 1, 2, 3, 4],       // call [rip+...]
+            &[0xFF, 0x90, 1, 2, 3, 4],       // call [rax+...]
+            &[0xFF, 0x94, 0x24, 1, 2, 3, 4], // call [rsp+...]
+            &[0xFF, 0x14, 0x25, 1, 2, 3, 4], // call [...]
+            &[0x67, 0xE8, 1, 2, 3, 4],       // as linkers write it for a call by table
+        ];
+        for call in calls {
+            let mut bytes = [0x90; MAX_CALL_BYTES];
+            bytes[MAX_CALL_BYTES - call.len()..].copy_from_slice(call);
+            assert!(ends_in_x86_call(&bytes, 0), "{call:x?}");
+            assert!(ends_in_x86_call(call, 0), "{call:x?}");
+            let mut moved = [0x90; MAX_CALL_BYTES];
+            moved[..MAX_CALL_BYTES - 1].copy_from_slice(&bytes[1..]);
+            assert!(!ends_in_x86_call(&moved, 0), "{call:x?} and one more");
+            assert!(!ends_in_x86_call(&call[..call.len() - 1], 0), "{call:x?} less one");
+        }
+        for other in [&[0xE9, 1, 2, 3, 4][..], &[0xFF, 0xE0], &[0xFF, 0xD8], &[0xC3], &[]] {
+            assert!(!ends_in_x86_call(other, 0), "{other:x?}");
+        }
+    }
+
+    #[test]
+    fn calls_of_arm_are_known() {
+        let is_call = |word: u32| ends_in_arm_call(&word.to_le_bytes(), 8);
+        assert!(
+            [0x9400_0001, 0x97FF_FFFF, 0xD63F_0000, 0xD63F_03C0, 0xD73F_0811, 0xD63F_081F].map(is_call)
+                == [true; 6]
+        );
+        // b, br, ret, nop
+        assert!([0x1400_0001, 0xD61F_0000, 0xD65F_03C0, 0xD503_201F].map(is_call) == [false; 4]);
+        assert!(!ends_in_arm_call(&0x9400_0001_u32.to_le_bytes(), 6) && !ends_in_arm_call(&[0, 0], 8));
+    }
+
+    #[test]
+    fn cut_notes_give_no_build_id() {
+        let note = |kind: u32, name: &[u8], content: &[u8]| {
+            let mut note = Vec::new();
+            for word in [name.len() as u32, content.len() as u32, kind] {
+                note.extend(word.to_ne_bytes());
+            }
+            for part in [name, content] {
+                note.extend(part);
+                note.resize(note.len().next_multiple_of(4), 0);
+            }
+            note
+        };
+        let other = note(1, b"GNU\0", &[9; 6]);
+        let build = note(NOTE_GNU_BUILD_ID, b"GNU\0", &[1, 2, 3, 4, 5, 6, 7, 8]);
+        let notes = [note(3, b"Go\0", b"x"), other, build].concat();
+        assert_eq!(id_in_notes(&notes), Some(vec![1, 2, 3, 4, 5, 6, 7, 8]));
+        for length in 0..notes.len() {
+            assert_eq!(id_in_notes(&notes[..length]), None);
+        }
+        assert_eq!(id_in_notes(&note(3, b"GNU\0", &[0; MAX_BUILD_ID_BYTES + 1])), None);
+        assert_eq!(id_in_notes(&note(3, b"GNU\0", &[])), None);
+        assert_eq!(id_in_notes(&[0xFF; 64]), None);
+    }
+
+    #[test]
+    fn an_absurd_object_is_read_within_its_segments_only() {
+        let segment = |is_note, start, end| Segment { is_note, flags: libc::PF_R | libc::PF_X, start, end };
+        let object = |segments| Object { name: b"x".to_vec(), bias: 0, headers_at: 1, segments };
+        let loads_nothing = object(vec![segment(true, 0x1000, 0x2000)]);
+        let unmapped = object(vec![segment(false, 1, 4095), segment(true, 8, 4095)]);
+        assert_eq!((build_id(&loads_nothing), build_id(&unmapped)), (None, None));
+        let made = module(unmapped, &[], &mut HashSet::new());
+        assert_eq!((made.path, made.build_id, made.code), ("x".into(), None, vec![(1, 4095)]));
+    }
+
+    #[test]
+    fn lines_of_maps() {
+        let maps =
+            b"55d0-55d9 r-xp 00002000 08:01 1311  /usr/bin/a b (deleted)\n7f00-7f10 rw-p 00000000 00:00 0\n\
+            7f20-7f30 r--p 00000000 08:01 7 /x\\012y\\040\nzz-7 r /z\n7 /\n/\n";
+        let file = |start, end, path: &[u8]| MappedFile { start, end, path: path.to_vec() };
+        let files = parse_maps(maps);
+        assert_eq!(
+            files,
+            [file(0x55D0, 0x55D9, b"/usr/bin/a b (deleted)"), file(0x7F20, 0x7F30, b"/x\ny\\040"),]
+        );
+        assert_eq!(file_at(&files, 0x55D8), Some(&files[0]));
+        assert_eq!([0x55CF, 0x55D9, 0x7F30].map(|address| file_at(&files, address)), [None; 3]);
+        assert_eq!(undeleted(&files[0].path), ("/usr/bin/a b".into(), true));
+        assert_eq!(undeleted(b"/usr/bin/a"), ("/usr/bin/a".into(), false));
+    }
 }
