@@ -19,6 +19,8 @@ mod owner;
 mod parse;
 mod short;
 
+use std::borrow::Cow;
+
 use super::Frame;
 use owner::Owner;
 use parse::{Path, Root, Type};
@@ -31,7 +33,8 @@ const UNKNOWN: &str = "?";
 /// A generic function belongs to the crate that wrote it, whatever types it is used for; the method of a
 /// trait to the crate with the `impl`, or to the trait's if it is provided by the trait.
 ///
-/// ```ignore
+/// ```
+/// use heapprof::symbols::is_library_symbol;
 /// assert!(is_library_symbol("_RNvMs3_NtCs1_5alloc7raw_vecINtB5_6RawVecyE8grow_oneCs2_3app"));
 /// assert!(!is_library_symbol("_ZN3app4main17h0123456789abcdefE"));
 /// ```
@@ -52,7 +55,8 @@ pub fn is_library_symbol(mangled: &str) -> bool {
 /// The demangled name of a trait's method does not tell who wrote it. A user's type has its own `next`
 /// and `clone`, but the library's `collect` and `to_string`.
 ///
-/// ```ignore
+/// ```
+/// use heapprof::symbols::is_library;
 /// assert!(is_library("<alloc::vec::Vec<app::Foo> as core::clone::Clone>::clone"));
 /// assert!(is_library("alloc::vec::Vec<T,A>::push"));
 /// assert!(!is_library("<app::Foo as core::clone::Clone>::clone"));
@@ -73,11 +77,19 @@ pub fn is_library(function: &str) -> bool {
 /// the names tell. Library frames are passed over. Without any frame of the user's, the label is the
 /// outermost library function that is not the runtime's; without any name, the innermost frame.
 ///
-/// ```ignore
+/// ```
+/// use heapprof::symbols::{Frame, arc};
+/// let frame = |function: &str, line| Frame { function: function.into(), file: None, line, named: true };
+/// let frames = [
+///     frame("<alloc::vec::Vec<u64>>::push", None),
+///     frame("<app::cache::Cache<u64>>::insert", Some(30)),
+///     frame("app::main", Some(12)),
+/// ];
 /// assert_eq!(arc(&frames), ["app::cache::Cache::insert", "app::main:12"]);
 /// ```
 pub fn arc(frames: &[Frame]) -> Vec<String> {
-    let stack = Stack::of(frames);
+    let names = full_names(frames);
+    let stack = Stack::of(frames, &names);
     let mut users = stack.users();
     let Some(asked) = users.next() else {
         return vec![stack.substitute().map_or(UNKNOWN.into(), Seen::label)];
@@ -89,8 +101,16 @@ pub fn arc(frames: &[Frame]) -> Vec<String> {
 
 /// The labels of all user's functions in a call stack, of the one that asked first; recursion is kept.
 /// As in [`arc`], one label if there is none.
+///
+/// ```
+/// use heapprof::symbols::{Frame, call_stack};
+/// let frame = |function: &str| Frame { function: function.into(), file: None, line: None, named: true };
+/// let frames = ["alloc::vec::Vec<T,A>::push", "app::walk", "app::walk", "app::main", "std::rt::lang_start"];
+/// assert_eq!(call_stack(&frames.map(frame)), ["app::walk", "app::walk", "app::main"]);
+/// ```
 pub fn call_stack(frames: &[Frame]) -> Vec<String> {
-    let stack = Stack::of(frames);
+    let names = full_names(frames);
+    let stack = Stack::of(frames, &names);
     let labels: Vec<String> = stack.users().map(Seen::label).collect();
     if labels.is_empty() { arc(frames) } else { labels }
 }
@@ -99,12 +119,23 @@ pub fn call_stack(frames: &[Frame]) -> Vec<String> {
 ///
 /// A method is in the module of its type, or of its trait if the type is not the user's. A function in a
 /// function counts as in a module. `?` for functions without path, as those of C.
+///
+/// ```
+/// use heapprof::symbols::{Frame, module};
+/// let function = "<app::cache::Cache<u8> as core::clone::Clone>::clone".to_owned();
+/// let frame = Frame { function, file: None, line: None, named: true };
+/// assert_eq!(module(&[frame]), "app::cache");
+/// ```
 pub fn module(frames: &[Frame]) -> String {
-    let stack = Stack::of(frames);
+    let names = full_names(frames);
+    let stack = Stack::of(frames, &names);
     let asked = stack.users().next().or_else(|| stack.substitute());
     let module = asked.and_then(|seen| match &seen.path {
+        Some(_) if seen.is_by_file() => {
+            seen.name.strip_suffix(&seen.frame.function)?.strip_suffix("::").map(str::to_owned)
+        }
         Some(path) => module_of(path),
-        None => seen.frame.function.split_once("+0x").map(|(file, _)| file.to_owned()),
+        None => seen.name.split_once("+0x").map(|(file, _)| file.to_owned()),
     });
     module.filter(|module| !module.is_empty()).unwrap_or_else(|| UNKNOWN.to_owned())
 }
@@ -114,19 +145,38 @@ pub fn module(frames: &[Frame]) -> String {
 /// It is the one nearest to the user's code, as the library frames tell it. `alloc`, `realloc` or
 /// `alloc_zeroed` if no library function lies between the user's function and the allocator; so too
 /// where all of them are inlined and the line tables that would tell so are missing.
+///
+/// ```
+/// use heapprof::symbols::{Frame, description};
+/// let frame = |function: &str| Frame { function: function.into(), file: None, line: None, named: true };
+/// let frames = ["<alloc::raw_vec::RawVec<u8>>::reserve", "<alloc::string::String>::push_str", "app::main"];
+/// assert_eq!(description(&frames.map(frame)), "String::push_str");
+/// ```
 pub fn description(frames: &[Frame]) -> String {
-    let stack = Stack::of(frames);
+    let names = full_names(frames);
+    let stack = Stack::of(frames, &names);
     memory::description(stack.library_paths())
 }
 
 /// The type that was allocated, or that holds what was: `Vec<u64>`, `HashMap<String,Conn>`,
 /// `Box<dyn Error>`; `?` for arguments that the names do not tell, and `?` alone if no known type of
-/// the library is there.
+/// the library is there. An argument with a question mark, `Vec<u64?>`, is the name of a function
+/// that all types of that size may share, as compilers keep one of several equal functions.
 ///
 /// It is the known type nearest to the user's code. A user's type that calls the allocator itself is the
 /// type, if its name is there.
+///
+/// ```
+/// use heapprof::symbols::{Frame, type_name};
+/// let frame = |function: &str| Frame { function: function.into(), file: None, line: None, named: true };
+/// let of_v0 = ["<alloc::vec::Vec<app::Conn>>::push", "app::main"];
+/// assert_eq!(type_name(&of_v0.map(frame)), "Vec<Conn>");
+/// let of_legacy = ["alloc::vec::Vec<T,A>::push", "app::main"];
+/// assert_eq!(type_name(&of_legacy.map(frame)), "Vec<?>");
+/// ```
 pub fn type_name(frames: &[Frame]) -> String {
-    let stack = Stack::of(frames);
+    let names = full_names(frames);
+    let stack = Stack::of(frames, &names);
     let known = memory::type_name(stack.library_paths());
     let own = || stack.users().next().and_then(|asked| memory::own_type(asked.path.as_ref()?));
     known
@@ -145,36 +195,33 @@ enum Kind {
 /// A frame, parsed.
 struct Seen<'a> {
     frame: &'a Frame,
+    name: &'a str,
     /// None for names that are no paths.
     path: Option<Path<'a>>,
     kind: Kind,
 }
 
 impl<'a> Seen<'a> {
-    fn of(frame: &'a Frame) -> Self {
+    fn of(frame: &'a Frame, name: &'a str) -> Self {
         if !frame.named {
-            return Self { frame, path: None, kind: Kind::Unnamed };
+            return Self { frame, name, path: None, kind: Kind::Unnamed };
         }
-        let path = parse::parse(&frame.function);
-        let is_in_library = || frame.file.as_deref().map(owner::is_library_file);
+        let path = parse::parse(name);
         let is_library = match path.as_ref().map(owner::of) {
             Some(Owner::Library) => true,
-            // Debug information has functions without their path.
-            Some(Owner::User) => {
-                let is_bare =
-                    path.as_ref().is_some_and(|path| path.segments.len() == 1 && path.root == Root::Crate);
-                is_bare && is_in_library() == Some(true)
+            Some(Owner::User) => false,
+            Some(Owner::Either { is_likely_library }) => {
+                frame.file.as_deref().map_or(is_likely_library, owner::is_library_file)
             }
-            Some(Owner::Either { is_likely_library }) => is_in_library().unwrap_or(is_likely_library),
-            None => owner::is_library_name(&frame.function),
+            None => owner::is_library_name(name),
         };
-        Self { frame, path, kind: if is_library { Kind::Library } else { Kind::User } }
+        Self { frame, name, path, kind: if is_library { Kind::Library } else { Kind::User } }
     }
 
     fn label(&self) -> String {
         let label = match &self.path {
             Some(path) => short::function(path),
-            None => self.frame.function.split_whitespace().collect::<Vec<_>>().join(" "),
+            None => self.name.split_whitespace().collect::<Vec<_>>().join(" "),
         };
         if label.is_empty() { UNKNOWN.to_owned() } else { label }
     }
@@ -185,9 +232,14 @@ impl<'a> Seen<'a> {
         self.frame.line.map_or(label.clone(), |line| format!("{label}:{line}"))
     }
 
+    /// Whether the module before the name is from the source file: see [`full_names`].
+    fn is_by_file(&self) -> bool {
+        self.name.len() > self.frame.function.len()
+    }
+
     /// Whether this is C's `main`, in Rust programs a shim before `lang_start`.
     fn is_c_main(&self) -> bool {
-        matches!(self.frame.function.as_str(), "main" | "_main") && self.frame.named
+        matches!(self.name, "main" | "_main")
     }
 
     /// Whether a frame starts or ends programs and threads, or has no path.
@@ -204,14 +256,32 @@ impl<'a> Seen<'a> {
     }
 }
 
+/// The names of frames. Line tables alone give inlined functions names without path; the source file
+/// then stands for the module.
+fn full_names(frames: &[Frame]) -> Vec<Cow<'_, str>> {
+    let full_name = |frame: &Frame| {
+        let name = frame.function.as_str();
+        let is_bare = frame.named && !name.starts_with('<') && !before_args(name).contains("::");
+        let file = frame.file.as_deref().filter(|_| is_bare && !name.starts_with("__"))?;
+        Some(format!("{}::{name}", owner::module_of_file(file)?))
+    };
+    let whole = |frame| full_name(frame).map_or(Cow::Borrowed(frame.function.as_str()), Cow::Owned);
+    frames.iter().map(whole).collect()
+}
+
+fn before_args(name: &str) -> &str {
+    name.split_once('<').map_or(name, |(before, _)| before)
+}
+
 /// A call stack, innermost frame first.
 struct Stack<'a> {
     seen: Vec<Seen<'a>>,
 }
 
 impl<'a> Stack<'a> {
-    fn of(frames: &'a [Frame]) -> Self {
-        let mut seen: Vec<Seen<'a>> = frames.iter().map(Seen::of).collect();
+    fn of(frames: &'a [Frame], names: &'a [Cow<'a, str>]) -> Self {
+        let named = frames.iter().zip(names);
+        let mut seen: Vec<Seen<'a>> = named.map(|(frame, name)| Seen::of(frame, name)).collect();
         drop_main_shim(&mut seen);
         Self { seen }
     }
@@ -276,4 +346,265 @@ fn module_in_crate(path: &Path<'_>) -> String {
     let is_type = |name: &&str| name.starts_with(|c: char| c.is_uppercase());
     let end = names[..function].iter().position(is_type).unwrap_or(function);
     names[..end].join("::")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    const STACKS: &str = include_str!("../../../tests/data/symbols/names.txt");
+    const SYMBOLS: &str = include_str!("../../../tests/data/symbols/names_symbols.txt");
+
+    /// A stack of the data file, with what it is to be called.
+    #[derive(Default)]
+    struct Case {
+        name: String,
+        frames: Vec<Frame>,
+        /// By `arc`, `module`, `does` and `type`.
+        want: HashMap<String, String>,
+    }
+
+    /// Reads the frame of a line: its name, and after a tab its file and line.
+    fn frame(line: &str) -> Frame {
+        let (function, place) =
+            line.split_once('\t').map_or((line, None), |(name, place)| (name, Some(place)));
+        let (file, number) = match place.and_then(|place| place.rsplit_once(':')) {
+            Some((file, number)) => (Some(file), number.parse().ok()),
+            None => (place, None),
+        };
+        let named = function != "?";
+        Frame { function: function.to_owned(), file: file.map(str::to_owned), line: number, named }
+    }
+
+    fn cases() -> Vec<Case> {
+        let mut parts: HashMap<&str, Vec<Frame>> = HashMap::new();
+        let mut cases: Vec<Case> = Vec::new();
+        let mut part = None;
+        for line in STACKS.lines().filter(|line| !line.is_empty() && !line.starts_with("//")) {
+            if let Some(line) = line.strip_prefix('\t') {
+                let more = match line.strip_prefix('@') {
+                    Some(name) => parts[name].clone(),
+                    None => vec![frame(line)],
+                };
+                let into = part.map_or_else(
+                    || &mut cases.last_mut().unwrap().frames,
+                    |name| parts.entry(name).or_default(),
+                );
+                into.extend(more);
+                continue;
+            }
+            let (key, value) = line.split_once(": ").unwrap();
+            match key {
+                "part" => part = Some(value),
+                "case" => {
+                    part = None;
+                    cases.push(Case { name: value.to_owned(), ..Case::default() });
+                }
+                _ => {
+                    assert_eq!(cases.last_mut().unwrap().want.insert(key.to_owned(), value.to_owned()), None)
+                }
+            }
+        }
+        cases
+    }
+
+    #[test]
+    fn real_stacks_have_the_names_a_reader_expects() {
+        let cases = cases();
+        assert_eq!(cases.len(), 201);
+        let mut wrong = Vec::new();
+        for case in &cases {
+            let frames = &case.frames;
+            let got = [
+                ("arc", arc(frames).join("\t")),
+                ("module", module(frames)),
+                ("does", description(frames)),
+                ("type", type_name(frames)),
+            ];
+            for (what, got) in got.into_iter().filter(|(what, got)| case.want[*what] != *got) {
+                wrong.push(format!("{}: {what} is {got}, not {}", case.name, case.want[what]));
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn a_call_stack_is_of_users_functions_and_begins_with_the_arc() {
+        for case in cases() {
+            let stack = call_stack(&case.frames);
+            assert_eq!(stack[0], arc(&case.frames)[0], "{}", case.name);
+            let outermost = stack.last().unwrap();
+            assert!(
+                matches!(&**outermost, "app::main" | "app::main::{closure}" | "app::{closure}"),
+                "{}",
+                case.name
+            );
+        }
+        let recursion = cases().into_iter().find(|case| case.name.ends_with("recursion")).unwrap();
+        let walks = ["app::ops::down"; 4].into_iter();
+        let want: Vec<&str> = walks.chain(["app::ops::recursion", "app::drive", "app::main"]).collect();
+        assert_eq!(call_stack(&recursion.frames), want);
+    }
+
+    #[test]
+    fn symbols_of_real_binaries_are_told_apart() {
+        let symbols: Vec<(&str, &str)> = SYMBOLS.lines().filter_map(|line| line.split_once('\t')).collect();
+        assert_eq!(symbols.len(), 130);
+        for (whose, symbol) in symbols {
+            assert_eq!(is_library_symbol(symbol), whose == "library", "{symbol}");
+            let name = format!("{:#}", rustc_demangle::demangle(symbol));
+            assert_eq!(is_library(&name), whose == "library", "{name}");
+        }
+        for library in ["__rust_alloc", "__rustc::__rust_realloc", "_rjem_mallocx", "_start", "clone3"] {
+            assert!(is_library_symbol(library) && is_library(library), "{library}");
+        }
+        for user in ["main", "sqlite3_exec", "", "_R", "_ZN", "_RNv", "_ZN99999999999999999999core"] {
+            assert!(!is_library_symbol(user), "{user}");
+        }
+    }
+
+    #[test]
+    fn the_crate_of_an_impl_says_whose_a_method_is() {
+        for library in [
+            "<alloc::vec::Vec<app::Foo>>::push",
+            "<alloc::vec::Vec<app::Foo> as core::clone::Clone>::clone",
+            "<app::main::{closure#0} as core::ops::function::FnOnce<()>>::call_once",
+            "core::ops::function::FnOnce::call_once::<app::main::{closure#0}>",
+            "<app::Foo as alloc::string::ToString>::to_string",
+            "<app::Foo as <[_]>::to_vec_in::ConvertVec>::to_vec::<alloc::alloc::Global>",
+            "<app::Words as core::iter::traits::iterator::Iterator>::collect::<alloc::vec::Vec<u8>>",
+            "<[app::Foo]>::to_vec_in::<alloc::alloc::Global>",
+            "std::io::impls::<impl std::io::Write for alloc::vec::Vec<u8,A>>::write_all",
+            "core::ptr::drop_in_place<app::Foo>",
+        ] {
+            assert!(is_library(library), "{library}");
+        }
+        for user in [
+            "<app::Foo as core::clone::Clone>::clone",
+            "<app::Words as core::iter::traits::iterator::Iterator>::next",
+            "<alloc::vec::Vec<u8> as app::Make>::make",
+            "<alloc::string::String as core::convert::From<app::Foo>>::from",
+            "app::ops::<impl core::fmt::Display for app::Foo>::fmt",
+            "<dyn app::Shape>::area",
+            "app::main::{closure#0}",
+        ] {
+            assert!(!is_library(user), "{user}");
+        }
+    }
+
+    fn named(functions: &[&str]) -> Vec<Frame> {
+        functions.iter().map(|function| frame(function)).collect()
+    }
+
+    #[test]
+    fn stacks_without_a_users_function_have_a_name() {
+        assert_eq!(arc(&[]), ["?"]);
+        assert_eq!((module(&[]), description(&[]), type_name(&[])), ("?".into(), "alloc".into(), "?".into()));
+        let threads_own =
+            named(&["alloc::alloc::alloc", "std::thread::Thread::new", "std::rt::lang_start", "_start"]);
+        assert_eq!(arc(&threads_own), ["std::thread::Thread::new"]);
+        assert_eq!(module(&threads_own), "std::thread");
+        let unnamed = Frame { function: "app+0x1f2c".into(), ..Frame::default() };
+        assert_eq!(arc(std::slice::from_ref(&unnamed)), ["app+0x1f2c"]);
+        assert_eq!(module(std::slice::from_ref(&unnamed)), "app");
+        let between = [frame("app::f"), unnamed, frame("app::main\tsrc/main.rs:3")];
+        assert_eq!(arc(&between), ["app::f", "app::main:3"]);
+    }
+
+    #[test]
+    fn main_is_left_out_where_the_compiler_wrote_it() {
+        assert_eq!(call_stack(&named(&["app::f", "std::rt::lang_start", "main", "_start"])), ["app::f"]);
+        assert_eq!(call_stack(&named(&["app::f", "main", "_start"])), ["app::f", "main"]);
+    }
+
+    #[test]
+    fn a_source_file_stands_for_the_module_where_names_have_no_path() {
+        let frames = [
+            frame("push<u64, alloc::alloc::Global>\t/rustc/1/library/alloc/src/vec/mod.rs:9"),
+            frame("{closure#0}\t/home/me/my-app/src/cache/mod.rs:7"),
+            frame("serialize<u8>\t/home/me/.cargo/registry/src/index/serde_json-1.0.140/src/ser.rs:70"),
+        ];
+        assert_eq!(arc(&frames), ["my_app::cache::{closure}", "serde_json::ser::serialize:70"]);
+        assert_eq!(module(&frames), "my_app::cache");
+        assert_eq!((description(&frames), type_name(&frames)), ("Vec::push".into(), "Vec<u64>".into()));
+    }
+
+    #[test]
+    fn parameters_take_the_arguments_that_debug_information_gives() {
+        let frames = named(&["alloc::vec::Vec<T,A>::push<u64, alloc::alloc::Global>", "app::main"]);
+        assert_eq!(type_name(&frames), "Vec<u64>");
+        let frames = named(&["alloc::vec::{impl#1}::push<u64, alloc::alloc::Global>", "app::main"]);
+        assert_eq!(type_name(&frames), "Vec<u64>");
+        let own = |name| type_name(&named(&["alloc::alloc::alloc", name]));
+        assert_eq!(own("app::slab::Slab<T>::grow<app::Conn>"), "Slab<Conn>");
+        assert_eq!(own("<app::slab::Slab<app::Conn>>::grow"), "Slab<Conn>");
+        assert_eq!(own("app::slab::Slab<T>::grow"), "?");
+    }
+
+    /// A number that follows from the one before: a small generator of test data.
+    fn next(state: &mut u64) -> usize {
+        *state ^= *state << 13;
+        *state ^= *state >> 7;
+        *state ^= *state << 17;
+        usize::try_from(*state >> 33).unwrap()
+    }
+
+    /// A name with one part cut out, doubled, or replaced.
+    fn mutated(name: &str, state: &mut u64) -> String {
+        const PIECES: [&str; 16] =
+            ["<", ">", "::", "(", "]", "{", "&", "dyn ", " as ", "fn(", "'", ",", "é", "<impl ", "[", "-> "];
+        let mut chars: Vec<char> = name.chars().collect();
+        for _ in 0..=next(state) % 4 {
+            let from = next(state) % (chars.len() + 1);
+            let to = (from + next(state) % 6).min(chars.len());
+            let piece = PIECES[next(state) % PIECES.len()];
+            let with: Vec<char> = if next(state) % 3 < 1 { Vec::new() } else { piece.chars().collect() };
+            chars.splice(from..to, with);
+        }
+        chars.into_iter().collect()
+    }
+
+    fn call_all(frames: &[Frame]) {
+        let labels = [arc(frames), call_stack(frames)].concat();
+        assert!(labels.iter().all(|label| !label.is_empty()), "{frames:?}");
+        let rest = [module(frames), description(frames), type_name(frames)];
+        assert!(rest.iter().all(|name| !name.is_empty()), "{frames:?}");
+    }
+
+    #[test]
+    fn any_text_may_be_a_name() {
+        let mut state = 0x9e37_79b9_7f4a_7c15;
+        let cases = cases();
+        for _ in 0..8 {
+            for case in &cases {
+                let mutate =
+                    |frame: &Frame| Frame { function: mutated(&frame.function, &mut state), ..frame.clone() };
+                call_all(&case.frames.iter().map(mutate).collect::<Vec<_>>());
+            }
+        }
+        for symbol in SYMBOLS.lines().filter_map(|line| line.split_once('\t')).map(|(_, symbol)| symbol) {
+            for end in (0..symbol.len()).filter(|&end| symbol.is_char_boundary(end)) {
+                is_library_symbol(&symbol[..end]);
+                is_library_symbol(&mutated(&symbol[..end], &mut state));
+            }
+        }
+        for length in 0..2000 {
+            let bytes: Vec<u8> =
+                (0..length % 70).map(|_| u8::try_from(next(&mut state) % 256).unwrap()).collect();
+            let text = String::from_utf8_lossy(&bytes);
+            call_all(&[frame(&text), frame(&format!("<{text}>::f"))]);
+            for start in ["", "_R", "_ZN", "_RNvX", "_RY"] {
+                is_library_symbol(&format!("{start}{text}"));
+            }
+        }
+        for deep in ["<", "(", "[", "a<", "&", "dyn a<", "fn(", "a::{", "<a as ", "a::<impl "] {
+            call_all(&[frame(&deep.repeat(20_000))]);
+        }
+        for deep in ["NvY", "B_", "IC1a", "XC1a", "FKC", "T", "RT"] {
+            is_library_symbol(&format!("_R{}", deep.repeat(20_000)));
+        }
+    }
 }

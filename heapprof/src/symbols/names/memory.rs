@@ -9,6 +9,7 @@
 //! Box<LeafNode<K, V>>       BTreeMap<K, V>    BTreeMap<K, SetValZST>  BTreeSet<K>
 //! Box<[T; N]>::new_uninit   vec![..]
 //! ```
+//! An argument that is only a guess has a question mark: see [`is_shared_code`].
 
 use super::owner::is_users_type;
 use super::parse::{Path, Root, Segment, Type};
@@ -68,11 +69,11 @@ impl Held {
         self.args.iter().all(is_told)
     }
 
-    /// Takes arguments from a part of this type, or from a deeper call on it.
+    /// Takes arguments from a part of this type, or from a deeper call on it, as a guess.
     fn learn(&mut self, part: &Self) {
         for (own, known) in self.args.iter_mut().zip(&part.args) {
-            if own.is_none() || !is_told(own) && is_told(known) {
-                own.clone_from(known);
+            if !is_told(own) && is_told(known) {
+                *own = known.as_ref().map(|known| format!("{known}?"));
             }
         }
     }
@@ -98,6 +99,16 @@ impl Held {
     }
 }
 
+/// Whether a function is the same machine code for all types of one size: compilers then keep one of them,
+/// under the name of any. What only such a function tells is a guess: `Vec<u64?>`.
+fn is_shared_code(path: &Path<'_>) -> bool {
+    match receiver_of(path) {
+        On::Named("RawVec", ..) => true,
+        On::Named("VecDeque", ..) => method(path) == "grow",
+        _ => false,
+    }
+}
+
 /// Whether an argument is known in all its parts: `[?]` is not.
 fn is_told(arg: &Option<String>) -> bool {
     arg.as_ref().is_some_and(|arg| !arg.contains('?'))
@@ -106,11 +117,19 @@ fn is_told(arg: &Option<String>) -> bool {
 /// The type that the library's functions were called on, outermost first; `None` if none is known.
 pub(super) fn type_name<'a>(paths: impl Iterator<Item = &'a Path<'a>>) -> Option<String> {
     let mut paths = paths.peekable();
-    let mut held = None;
+    let mut held: Option<Held> = None;
+    let mut is_shared = false;
     while held.is_none() {
-        held = held_by(paths.next()?);
+        let path = paths.next()?;
+        is_shared = is_shared_code(path);
+        held = held_by(path);
     }
-    let mut held = held?;
+    let mut held: Held = held?;
+    if is_shared {
+        let part = held;
+        held = Held::new(part.kind, []);
+        held.learn(&part);
+    }
     for path in paths {
         if held.is_whole() {
             break;
@@ -261,7 +280,7 @@ fn held_by(path: &Path<'_>) -> Option<Held> {
     free_function_gives(path).or_else(|| trait_gives(path)).or_else(|| match receiver_of(path) {
         On::Named(name, args, is_btree) => named(name, &args, is_btree, method(path)),
         On::Slice(of) => slice_gives(of, path),
-        On::Other => None,
+        On::Other => module_gives(path),
     })
 }
 
@@ -274,31 +293,74 @@ fn free_function_gives(path: &Path<'_>) -> Option<Held> {
         "alloc::vec::from_elem" => Some(Held::new(VEC, [arg()])),
         "alloc::str::join_generic_copy" if is_of_str() => Some(Held::new(STRING, [])),
         "alloc::boxed::box_new_uninit" | "alloc::alloc::exchange_malloc" => Some(Held::new(BOX, [])),
+        // Debug information lists the trait's `Self` before the method's arguments.
+        "core::iter::traits::iterator::collect" => collected(path.segments.last()?.args.get(1)?),
         names if names.starts_with("alloc::fmt::format") => Some(Held::new(STRING, [])),
-        _ => impl_number_gives(path),
+        _ => None,
     }
 }
 
-/// Debug information numbers the `impl`s of a module instead of naming their type:
-/// `alloc::vec::{impl#1}::push<u64, Global>`.
-fn impl_number_gives(path: &Path<'_>) -> Option<Held> {
-    let at = path.segments.iter().position(|segment| segment.name.starts_with("{impl#"))?;
-    let kind = match path.segments.get(at.checked_sub(1)?)?.name {
-        "vec" | "raw_vec" => VEC,
-        "string" => STRING,
-        "boxed" => BOX,
-        "rc" => kind("Rc", 1),
-        "sync" => kind("Arc", 1),
-        "vec_deque" => kind("VecDeque", 1),
-        "binary_heap" => kind("BinaryHeap", 1),
-        "linked_list" => kind("LinkedList", 1),
-        "map" if is_btree(path) => BTREE_MAP,
-        "map" => HASH_MAP,
-        "set" if is_btree(path) => kind("BTreeSet", 1),
-        "set" => kind("HashSet", 1),
-        _ => return None,
-    };
-    Some(Held::new(kind, path.segments.last()?.args.iter().map(known)))
+/// Debug information names a function by its module, without its type: `alloc::vec::push<u64, Global>`, or
+/// `alloc::vec::{impl#1}::push<u64, Global>`. Its arguments begin with those of the type.
+fn module_gives(path: &Path<'_>) -> Option<Held> {
+    let (owner, is_exact) = module_owner(path)?;
+    let last = path.segments.last()?;
+    // `from` and `clone` of a boxed slice list the type of its elements.
+    let is_pointer = matches!(owner, "Box" | "Rc" | "Arc");
+    let is_of_type =
+        is_exact && (!is_pointer || last.name.starts_with("new") || last.name.starts_with("try_new"));
+    let args: &[Type<'_>] = if is_of_type { &last.args } else { &[] };
+    let args = args.iter().take_while(|arg| !short::is_default(arg));
+    let args: Vec<Argument<'_>> = args.map(|arg| Argument(arg, None)).collect();
+    match owner {
+        "[T]" => slice_gives(args.first()?.0, path),
+        owner => named(owner, &args, is_btree(path), method(path)),
+    }
+}
+
+/// The type whose methods a module of the library holds, as far as that is clear, and whether the module is
+/// the type's own and not one inside it.
+fn module_owner<'a>(path: &Path<'a>) -> Option<(&'static str, bool)> {
+    if path.root != Root::Crate || type_segment(path).is_some() {
+        return None;
+    }
+    let before = path.segments.len().checked_sub(1)?;
+    let mut modules = path.segments[..before].iter().map(|segment| segment.name);
+    let crate_name = modules.next()?;
+    let has = |name: &str| path.segments[..before].iter().any(|segment| segment.name == name);
+    let mut is_exact = true;
+    for module in modules.rev().filter(|module| !module.starts_with('{')) {
+        let owner = match module {
+            "vec" => "Vec",
+            "raw_vec" => "RawVec",
+            "string" => "String",
+            "boxed" => "Box",
+            "rc" => "Rc",
+            "sync" if crate_name == "alloc" => "Arc",
+            "vec_deque" => "VecDeque",
+            "binary_heap" => "BinaryHeap",
+            "linked_list" => "LinkedList",
+            "entry" => "Entry",
+            "rustc_entry" => "RustcEntry",
+            "map" if has("btree") => "BTreeMap",
+            "set" if has("btree") => "BTreeSet",
+            "node" if has("btree") => "LeafNode",
+            "map" if has("hash") || crate_name == "hashbrown" => "HashMap",
+            "set" if has("hash") || crate_name == "hashbrown" => "HashSet",
+            "raw" if crate_name == "hashbrown" => "RawTable",
+            "path" => "Path",
+            "os_str" => "OsString",
+            "c_str" => "CString",
+            "slice" if crate_name == "alloc" => "[T]",
+            "str" if crate_name == "alloc" => "str",
+            _ => {
+                is_exact = false;
+                continue;
+            }
+        };
+        return Some((owner, is_exact));
+    }
+    None
 }
 
 /// What the methods of some traits give, whatever they are called on.
@@ -350,7 +412,7 @@ fn named(name: &str, args: &[Argument<'_>], is_btree: bool, method: &str) -> Opt
     match name {
         "RawVec" => Some(Held::new(VEC, [arg(0)])),
         "RawVecInner" => Some(Held::new(VEC, [])),
-        "RawTable" => Some(table(args.first()?.0)),
+        "RawTable" => Some(args.first().map_or_else(|| Held::new(HASH_MAP, []), |arg| table(arg.0))),
         "RawTableInner" => Some(Held::new(HASH_MAP, [])),
         "Entry" | "VacantEntry" | "LeafNode" | "InternalNode" if is_btree => Some(tree([arg(0), arg(1)])),
         "Entry" | "VacantEntry" | "RustcEntry" | "RustcVacantEntry" => {
@@ -452,13 +514,14 @@ fn allocator_call(path: &Path<'_>) -> Option<&'static str> {
 /// The operation that a function of the library is, in a user's words; `None` for functions of which the
 /// one they were called from says more.
 fn operation(path: &Path<'_>) -> Option<String> {
+    let of_receiver = || match receiver_of(path) {
+        On::Named(name, args, is_btree) => method_operation(name, &args, is_btree, path),
+        On::Slice(_) => Some(format!("<[T]>::{}", public_method(method(path)))),
+        On::Other => owned_module_operation(path),
+    };
     free_operation(path)
         .or_else(|| trait_operation(path))
-        .or_else(|| match receiver_of(path) {
-            On::Named(name, args, is_btree) => method_operation(name, &args, is_btree, method(path), path),
-            On::Slice(_) => Some(format!("<[T]>::{}", public_method(method(path)))),
-            On::Other => None,
-        })
+        .or_else(of_receiver)
         .or_else(|| module_operation(path))
 }
 
@@ -466,7 +529,8 @@ fn free_operation(path: &Path<'_>) -> Option<String> {
     let names = plain_names(path);
     let operation = match names.as_str() {
         "alloc::vec::from_elem" => "vec!",
-        "core::fmt::write" => "write!",
+        "core::fmt::write" | "core::fmt::write_fmt" | "std::io::write_fmt" => "write!",
+        "core::iter::traits::iterator::collect" => "Iterator::collect",
         "alloc::boxed::box_new_uninit" | "alloc::alloc::exchange_malloc" => "Box::new",
         "alloc::str::join_generic_copy" => "<[T]>::join",
         names if names.starts_with("alloc::fmt::format") => "format!",
@@ -491,13 +555,8 @@ fn trait_operation(path: &Path<'_>) -> Option<String> {
 }
 
 /// The operation of a method of a known type.
-fn method_operation(
-    name: &str,
-    args: &[Argument<'_>],
-    is_btree: bool,
-    method: &str,
-    path: &Path<'_>,
-) -> Option<String> {
+fn method_operation(name: &str, args: &[Argument<'_>], is_btree: bool, path: &Path<'_>) -> Option<String> {
+    let method = method(path);
     if matches!(
         trait_name(path),
         "Fn" | "FnMut" | "FnOnce" | "Iterator" | "Allocator" | "GlobalAlloc" | "Drop"
@@ -517,6 +576,23 @@ fn method_operation(
         _ => public_method(method),
     };
     Some(format!("{owner}::{method}"))
+}
+
+/// The operation of a function that is named by the module of its type.
+fn owned_module_operation(path: &Path<'_>) -> Option<String> {
+    let (owner, _) = module_owner(path)?;
+    let args = path.segments.last().map_or(&[][..], |last| &last.args[..]);
+    let args: Vec<Argument<'_>> = args.iter().map(|arg| Argument(arg, None)).collect();
+    match (owner, method(path)) {
+        ("String", "to_string" | "spec_to_string") => Some("ToString::to_string".to_owned()),
+        ("Entry", method) if !method.starts_with("or_") => Some(format!("{}::insert", map_name(path))),
+        ("[T]", method) => Some(format!("<[T]>::{}", public_method(method))),
+        (owner, _) => method_operation(owner, &args, is_btree(path), path),
+    }
+}
+
+fn map_name(path: &Path<'_>) -> &'static str {
+    if is_btree(path) { BTREE_MAP.name } else { HASH_MAP.name }
 }
 
 /// The method that users know, for one that stands for it in the library.
@@ -558,8 +634,14 @@ fn module_operation(path: &Path<'_>) -> Option<String> {
         Root::Crate => type_segment(path).map_or_else(|| public_module(&names), |of| of.name),
         _ => last,
     };
+    if LAZY_TYPES.contains(&owner) {
+        return None;
+    }
     Some(format!("{owner}::{}", method(path)))
 }
+
+/// Types whose methods call the user's code, which may be inlined in them.
+const LAZY_TYPES: [&str; 6] = ["Once", "OnceLock", "OnceCell", "LazyLock", "LazyCell", "LocalKey"];
 
 /// Modules of the library whose functions without a known type say less than those around them.
 const INNER_MODULES: [&str; 14] = [
@@ -579,9 +661,10 @@ const INNER_MODULES: [&str; 14] = [
     "str",
 ];
 
-/// The module before a function as users write it: `thread` for `std::thread::functions::spawn`.
+/// The module of a function as users write it: `thread` for `std::thread::functions::spawn`.
 fn public_module<'a>(names: &[&'a str]) -> &'a str {
-    let is_public = |name: &&&str| !matches!(**name, "functions" | "poison") && !name.starts_with('{');
-    let before = names.len().saturating_sub(1);
-    names[..before].iter().rev().find(is_public).copied().unwrap_or_default()
+    match names {
+        [_, "sync", module, _, ..] | [_, module, ..] => module,
+        _ => "",
+    }
 }

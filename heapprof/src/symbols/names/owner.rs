@@ -89,6 +89,22 @@ pub(super) fn is_library_file(file: &str) -> bool {
     is_built_in || file.contains("/lib/rustlib/src/rust/library/") || file.starts_with("/rust/deps/")
 }
 
+/// The module that a Rust source file most likely is, from Cargo's layout:
+/// `/home/me/app/src/cache/mod.rs` is `app::cache`, `../serde_json-1.0.1/src/de.rs` is `serde_json::de`.
+pub(super) fn module_of_file(file: &str) -> Option<String> {
+    let file = file.replace('\\', "/");
+    let (package, path) = file.strip_suffix(".rs")?.rsplit_once("/src/")?;
+    let folder = package.rsplit('/').next().filter(|folder| !folder.is_empty())?;
+    let is_version = |text: &str| text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.');
+    let name = match folder.rsplit_once('-') {
+        Some((name, version)) if is_version(version) => name,
+        _ => folder,
+    };
+    let inner = path.split('/').filter(|part| !matches!(*part, "lib" | "main" | "mod" | "bin"));
+    let names: Vec<String> = std::iter::once(name).chain(inner).map(|name| name.replace('-', "_")).collect();
+    Some(names.join("::"))
+}
+
 /// Whose the function at `path` is.
 pub(super) fn of(path: &Path<'_>) -> Owner {
     let by_crate = |is_users| if is_users { Owner::User } else { Owner::Library };
@@ -149,10 +165,10 @@ fn is_provided(trait_name: &str, method: &str) -> bool {
         "Read" => method != "read",
         "Write" => !matches!(method, "write" | "flush" | "write_str"),
         "BufRead" => !matches!(method, "fill_buf" | "consume"),
-        "ToString" | "ToOwned" | "Into" | "TryInto" | "Any" | "ExactSizeIterator" => true,
+        "ToString" | "Into" | "TryInto" | "Any" | "ExactSizeIterator" => true,
         // Traits for the library's own use, on every type.
         "ConvertVec" | "WriteCloneIntoRaw" | "CloneToUninit" | "InPlaceCollect" => true,
-        name => name.starts_with("Spec"),
+        name => name.starts_with("Spec") || name.ends_with("Spec"),
     }
 }
 

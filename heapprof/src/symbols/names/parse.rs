@@ -375,7 +375,10 @@ impl<'a> Parser<'a> {
     fn function(&mut self) -> Option<Type<'a>> {
         let takes = self.list(")")?;
         let rest = self.rest.trim_start_matches(' ');
-        let Some(more) = rest.strip_prefix("->") else { return Some(Type::Fn(takes, None)) };
+        // Demangling the legacy scheme leaves a dot of the arrow's dash.
+        let Some(more) = rest.strip_prefix("->").or_else(|| rest.strip_prefix(".>")) else {
+            return Some(Type::Fn(takes, None));
+        };
         self.rest = more;
         Some(Type::Fn(takes, Some(Box::new(self.ty()?))))
     }
@@ -387,6 +390,7 @@ fn is_blank(path: &Path<'_>) -> bool {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
 mod tests {
     use super::*;
 
@@ -425,6 +429,7 @@ mod tests {
     #[test]
     fn trait_objects_functions_and_constants_parse() {
         for name in [
+            "core::ptr::drop_in_place<alloc::vec::Vec<fn(u32) .> u64>>",
             "<&dyn core::ops::function::Fn<(), Output = i32> + core::marker::Sync as app::T>::f",
             "<alloc::boxed::Box<dyn core::ops::function::FnOnce<()>+Output = ()> as app::T>::f",
             "<for<'a> unsafe extern \"C\" fn(&'a u8, ...) -> *const u8 as app::T>::f",

@@ -58,7 +58,7 @@ pub(super) fn segment_name<'a>(segment: &Segment<'a>) -> Option<&'a str> {
     }
     let kind = name.trim_start_matches('{').trim_end_matches('}');
     match kind.split(['#', ':', '_']).next() {
-        Some("closure") => Some("{closure}"),
+        Some("closure" | "async" | "coroutine") => Some("{closure}"),
         Some("shim" | "vtable.shim") => None,
         Some("constant") => Some("{constant}"),
         _ => Some(name),
@@ -115,8 +115,11 @@ pub(super) fn is_unknown(of: &Type<'_>) -> bool {
 
 fn path_type(path: &Path<'_>) -> String {
     let args: Vec<String> = match path.segments.last() {
-        Some(last) => last.args.iter().filter(|arg| !is_default(arg)).map(ty).collect(),
-        None => Vec::new(),
+        // Debug information adds the arguments of the function around a closure.
+        Some(last) if !last.name.starts_with('{') => {
+            last.args.iter().filter(|arg| !is_default(arg)).map(ty).collect()
+        }
+        _ => Vec::new(),
     };
     let mut name = last_name(path);
     if name.is_empty() {
