@@ -135,7 +135,7 @@ fn refused(folder: &Folder, outcome: Outcome, place: &str, rest: &[&str]) {
 }
 
 /// Every key but the switch: values that are accepted, values that are not, and a word of what is.
-const SETTINGS: [(&str, &[&str], &[&str], &str); 12] = [
+const SETTINGS: [(&str, &[&str], &[&str], &str); 16] = [
     (
         "interval",
         &["0.001", "1", "86400", "5ms", "2s", "1m", "1000us"],
@@ -145,10 +145,24 @@ const SETTINGS: [(&str, &[&str], &[&str], &str); 12] = [
     ("output", &["app", "app.hp"], &[".hp", "dir/", "%q", "app%"], "%e program"),
     (
         "breakdown",
-        &["stack", "c", "centre", "center", "module", "m"],
-        &["Stack", "type", "cc"],
-        "stack (or c), centre, module",
+        &["stack", "c", "centre", "center", "module", "m", "t", "thread,size", "c,z,b", "birth, z"],
+        &["Stack", "types", "cc", "c,", "c;m"],
+        "stack (c), centre, module (m), arc (a)",
     ),
+    (
+        "select",
+        &["centre=x", "stack=a*,thread=main", "size=17-32", "c="],
+        &["centre", "x=y", "centre,x=y"],
+        "BREAKDOWN=PATTERN",
+    ),
+    ("depth", &["1", "128"], &["0", "129", "-1", "x"], "a whole number from 1 to 128"),
+    (
+        "sample",
+        &["off", "1", "512k", "1m", "1g"],
+        &["0", "on", "2g", "-1", "1.5", "k"],
+        "off, or bytes from 1",
+    ),
+    ("symbols", &["on", "offline"], &["off", "yes"], "on or offline"),
     ("clock", &["elapsed", "cpu"], &["wall", "CPU"], "elapsed or cpu"),
     ("sampler", &["thread", "inline"], &["signal", "Thread"], "thread or inline"),
     ("tick", &["0.0001", "1", "1ms", "500us"], &["0", "2", "1us", "10m", "x"], "seconds from 0.0001 to 1"),

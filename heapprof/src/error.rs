@@ -34,6 +34,8 @@ pub(crate) enum Kind {
     Config { cause: String },
     /// The ticker thread could not be started.
     NoThread,
+    /// There is no memory for the tables of call stacks or of thread names.
+    NoRoom,
     /// This build or platform records nothing.
     #[cfg_attr(
         any(not(feature = "disabled"), target_os = "linux"),
@@ -94,6 +96,7 @@ impl fmt::Display for Error {
             Kind::File { path, cause } => write!(f, "{}: {cause}", path.display()),
             #[cfg(feature = "config")]
             Kind::Config { cause } => write!(f, "heapprof.toml: {cause}"),
+            Kind::NoRoom => f.write_str("no address space for the tables of this breakdown"),
             Kind::NoThread => f.write_str("the system has no thread for the profiler"),
             Kind::Unsupported => f.write_str("heapprof records nothing in this build or on this platform"),
         }

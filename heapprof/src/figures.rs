@@ -69,8 +69,10 @@ impl Measured {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The `.hp` file.
+    /// The `.hp` file; with several breakdowns, that of the first.
     pub hp: PathBuf,
+    /// The `.hp` files of the further breakdowns, in their order.
+    pub more: Vec<PathBuf>,
     /// The `.prof` file.
     pub prof: PathBuf,
     /// Samples in the `.hp` file, the first and the last included.

@@ -46,7 +46,11 @@
 //! | `HEAPPROF` | `profile` | `on`: profile from the start; `armed`: tag, so that the program can start a profile; `off` | on when the file is there or the interval is set, else off |
 //! | `HEAPPROF_INTERVAL` | `interval` | seconds between samples (or `200ms`, `2m`); set alone, it starts a profile | 1 |
 //! | `HEAPPROF_OUTPUT` | `output` | file name without `.hp`; `%e` program, `%p` process, `%t` start in seconds since 1970 | `%e` |
-//! | `HEAPPROF_BREAKDOWN` | `breakdown` | what a band is: `stack`, `centre` or `module` | `stack` |
+//! | `HEAPPROF_BREAKDOWN` | `breakdown` | what a band is, one or several with commas: see below | `arc` until a cost centre is entered, then `stack` |
+//! | `HEAPPROF_SELECT` | `select` | only blocks whose band in a breakdown matches, as `centre=cache*`; several with commas: all must match | |
+//! | `HEAPPROF_DEPTH` | `depth` | frames of a call stack, from the function that asked outwards | 32 |
+//! | `HEAPPROF_SAMPLE` | `sample` | `512k`: choose one block in so many bytes and count no other; `off`: look at every block, also without frame pointers | |
+//! | `HEAPPROF_SYMBOLS` | `symbols` | `on`; `offline`: bands are addresses, to be named by `heapprof-resolve` | `on` |
 //! | `HEAPPROF_CLOCK` | `clock` | sample times in `elapsed` or `cpu` seconds | `elapsed` |
 //! | `HEAPPROF_SAMPLER` | `sampler` | `thread`: a thread of our own samples; `inline`: the allocating threads do | `thread` |
 //! | `HEAPPROF_TICK` | `tick` | seconds between looks at the threads' stacks and CPU clocks | 0.001 |
@@ -56,6 +60,48 @@
 //! | `HEAPPROF_RESIDENT` | `resident` | adds bands for the gap up to the resident memory | off |
 //! | `HEAPPROF_OWN` | `own` | shows the profiler's own memory as the band `HEAPPROF` | off |
 //! | `HEAPPROF_QUIET` | `quiet` | no lines on stderr about success | off |
+//!
+//! # Breakdowns
+//!
+//! One run answers every question: with several breakdowns the first is in `app.hp`, each other one in
+//! `app.NAME.hp`, and in every sample all of them have the same total.
+//!
+//! | name | letter | a band is |
+//! |---|---|---|
+//! | `stack` | `c` | a cost-centre stack |
+//! | `centre` | | a cost centre, on top of whatever stack |
+//! | `module` | `m` | the module of the top cost centre; where none was entered, of the function that asked |
+//! | `arc` | `a` | the function that asked for the memory, and the place in the function that called it |
+//! | `callstack` | `s` | a whole call stack, to the depth set |
+//! | `description` | `d` | the allocating operation: `Vec::push`, `Box::new` |
+//! | `type` | `y` | the type of what was allocated: `Vec<u64>`, `HashMap<String,Conn>` |
+//! | `thread` | `t` | the name of the thread that asked |
+//! | `size` | `z` | a size class: powers of two |
+//! | `birth` | `b` | the interval in which the block was allocated, by its begin in seconds |
+//!
+//! Nothing has to be written into the program for any but the first two. Names come from its debug
+//! information, and call stacks from frame pointers. Two settings of Cargo give both:
+//!
+//! ```toml
+//! # .cargo/config.toml
+//! [build]
+//! rustflags = ["-Cforce-frame-pointers=yes", "-Csymbol-mangling-version=v0"]
+//!
+//! # Cargo.toml
+//! [profile.release]
+//! debug = 1
+//! ```
+//!
+//! - **Without frame pointers** call stacks are taken from the compiler's unwind tables. That is slow, so it is
+//!   done for one block in 512 KiB, and the total, which is exact, is spread over the bands as the chosen
+//!   blocks stand for it; the file's title says so. `HEAPPROF_SAMPLE=off` looks at every block.
+//! - **Without v0 mangling** types are `Vec<?>`; without debug information inlined functions and lines are
+//!   missing; of a stripped program bands are `app+0x1f2c`, the address in the file.
+//! - **std's frames** are passed over: the function that asked is the first one of the program's own or of
+//!   a crate it uses. Frames of a library that keeps no frame pointers (C code) can be missing or end
+//!   the call stack; a name is never made up.
+//! - **A block that grows** belongs to whoever made it grow, in every breakdown.
+//! - A breakdown that lacks something, since a table was full, has those blocks in the band `OTHER`.
 //!
 //! A program that installs [`HeapProf::armed`] can start and stop profiles itself: see [`Profiler`].
 //!
@@ -101,6 +147,7 @@
 //! | `resident` | yes | jemalloc's own figures in the bands of `HEAPPROF_RESIDENT` |
 //! | `config` | yes | `heapprof.toml` |
 //! | `macros` | yes | the attribute `#[cost_centre]` in [`attr`] |
+//! | `symbols` | yes | breakdowns by call site, call stack, description and type, and `symbols` |
 //! | `disabled` | no | everything compiles to nothing; the allocator passes through |
 //!
 //! Profiles are recorded on Linux; elsewhere the crate builds and records nothing.
@@ -110,6 +157,8 @@ mod figures;
 pub mod hp;
 mod options;
 pub mod prof;
+#[cfg(all(feature = "symbols", target_os = "linux"))]
+pub mod symbols;
 
 #[cfg(all(target_os = "linux", not(feature = "disabled")))]
 mod engine;

@@ -102,7 +102,8 @@ macro_rules! ignored {
 
 impl ProfilerBuilder {
     ignored!(
-        interval: Duration, tick: Duration, output: impl Into<String>, breakdown: Breakdown, clock: Clock,
+        interval: Duration, tick: Duration, output: impl Into<String>, breakdown: Breakdown,
+        breakdowns: impl IntoIterator<Item = Breakdown>, depth: usize, sample: u64, clock: Clock,
         sampler: Sampler, stacks: u32, resident: bool, own: bool, quiet: bool
     );
 

@@ -17,11 +17,10 @@
 
 use std::alloc::{GlobalAlloc, Layout};
 
-use super::ccs;
 use super::mode::{self, Mode};
 use super::shard::{Figure, Shard, Tag};
-use super::tag;
 use super::thread::{self, Seat};
+use super::{capture, ccs, origin, tag, walk};
 
 /// The allocator under [`HeapProf::new`]: jemalloc with the feature `jemalloc`, else the system's.
 #[cfg(feature = "jemalloc")]
@@ -95,10 +94,15 @@ impl<A> HeapProf<A> {
 /// Sends a call to the hot path for the block's header, with the alignment as a constant so that all
 /// arithmetic with it vanishes; to the inner allocator alone in a process that does not tag; else to
 /// the cold path. Alignments below 4 share the path of 4.
+///
+/// An allocation, `hot`, may have a third way: when more than the thread's stack is to be known of it.
 macro_rules! by_header {
-    ($layout:expr, |$shard:ident, $align:ident| $hot:expr, off $off:expr, cold $cold:expr) => {{
+    ($layout:expr, |$shard:ident, $align:ident| $hot:expr, off $off:expr, cold $cold:expr) => {
+        by_header!($layout, takes, |$shard, $align| $hot, off $off, cold $cold)
+    };
+    ($layout:expr, $takes:ident, |$shard:ident, $align:ident| $hot:expr, off $off:expr, cold $cold:expr) => {{
         let $shard = thread::hot();
-        if !$shard.takes($layout.align()) {
+        if !$shard.$takes($layout.align()) {
             if $shard.is_off() { $off } else { $cold }
         } else if $layout.align() == tag::HEADER_ALIGN_MAX {
             const $align: usize = tag::HEADER_ALIGN_MAX;
@@ -122,9 +126,10 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
         unsafe {
             by_header!(
                 layout,
+                takes_alloc,
                 |shard, ALIGN| self.hot_alloc::<ALIGN>(size, shard),
                 off self.inner.alloc(layout),
-                cold self.cold_alloc(layout, A::alloc)
+                cold self.slow_alloc(layout, shard, A::alloc)
             )
         }
     }
@@ -151,9 +156,10 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
         unsafe {
             by_header!(
                 layout,
+                takes_alloc,
                 |shard, ALIGN| self.hot_alloc_zeroed::<ALIGN>(size, shard),
                 off self.inner.alloc_zeroed(layout),
-                cold self.cold_alloc(layout, A::alloc_zeroed)
+                cold self.slow_alloc(layout, shard, A::alloc_zeroed)
             )
         }
     }
@@ -166,6 +172,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
         unsafe {
             by_header!(
                 layout,
+                takes_alloc,
                 |shard, ALIGN| self.hot_realloc::<ALIGN>(block, size, new_size, shard),
                 off self.inner.realloc(block, layout, new_size),
                 cold self.cold_realloc(block, layout, new_size)
@@ -328,6 +335,49 @@ impl<A: GlobalAlloc> HeapProf<A> {
     }
 }
 
+/// The ways of allocations that the hot path does not take. None is inlined into the hook: a path that
+/// looks at call stacks begins with its own frame.
+impl<A: GlobalAlloc> HeapProf<A> {
+    /// # Safety
+    /// As `GlobalAlloc::alloc`.
+    #[inline(always)]
+    unsafe fn slow_alloc(
+        &self,
+        layout: Layout,
+        shard: Shard,
+        method: unsafe fn(&A, Layout) -> *mut u8,
+    ) -> *mut u8 {
+        // SAFETY: passed on.
+        unsafe {
+            if shard == Shard::COLD {
+                self.cold_alloc(layout, method)
+            } else {
+                self.traced_alloc(layout, shard, method)
+            }
+        }
+    }
+
+    /// Allocates on a thread whose blocks need more than a stack, or beyond the alignments of the hot path.
+    ///
+    /// # Safety
+    /// As `GlobalAlloc::alloc`; the process tags, and `shard` is the thread's own.
+    #[inline(never)]
+    unsafe fn traced_alloc(
+        &self,
+        layout: Layout,
+        shard: Shard,
+        method: unsafe fn(&A, Layout) -> *mut u8,
+    ) -> *mut u8 {
+        let origin = capture::tag_of_new(shard, layout.size(), walk::frame_here());
+        // SAFETY: passed on.
+        let block = unsafe { self.tagged_as(layout, origin, method) };
+        if !block.is_null() && origin != UNCOUNTED {
+            shard.count_allocated(origin, layout.size());
+        }
+        block
+    }
+}
+
 /// The cold paths: undecided and armed processes, a thread's first block, over-aligned blocks.
 impl<A: GlobalAlloc> HeapProf<A> {
     #[cold]
@@ -339,10 +389,10 @@ impl<A: GlobalAlloc> HeapProf<A> {
         }
         super::profiler::inline_tick(layout.size());
         let seat = thread::seat();
-        let stack = stack_of_new_block(seat);
+        let stack = tag_of_new_block(seat, layout.size(), walk::frame_here());
         // SAFETY: passed on; the process tags.
         let block = unsafe { self.tagged_as(layout, stack, method) };
-        if !block.is_null() {
+        if !block.is_null() && stack != UNCOUNTED {
             add(seat, stack, Figure::Allocated, layout.size());
             add(seat, stack, Figure::Allocations, 1);
         }
@@ -377,7 +427,7 @@ impl<A: GlobalAlloc> HeapProf<A> {
         let (moved, old) = unsafe { self.resized(block, layout, new_size) };
         if !moved.is_null() {
             // SAFETY: `moved` is the block in its new size.
-            unsafe { settle_cold(moved, layout, new_size, old) };
+            unsafe { settle_cold(moved, layout, new_size, old, walk::frame_here()) };
         }
         moved
     }
@@ -391,15 +441,18 @@ fn uncount() {
     shard.uncount_asked(shard.current());
 }
 
-/// The band of a block that a thread in `seat` allocates.
-fn stack_of_new_block(seat: Seat) -> Tag {
+/// The tag of blocks that are not counted, since others stand for them.
+const UNCOUNTED: Tag = Tag(0);
+
+/// The tag of a block of `bytes` that a thread in `seat` allocates, seen from the frame pointer `frame`.
+fn tag_of_new_block(seat: Seat, bytes: usize, frame: usize) -> Tag {
     match seat {
         Seat::Shared(_, stack) => stack,
         // Before the first start only the profiler's own blocks carry a stack.
         Seat::Own(shard) if mode::mode() == Mode::Armed && shard.current() != Tag::of(ccs::HEAPPROF) => {
             Tag::of(ccs::BEFORE)
         }
-        Seat::Own(shard) => shard.current(),
+        Seat::Own(shard) => capture::tag_of_new(shard, bytes, frame),
     }
 }
 
@@ -436,23 +489,40 @@ unsafe fn settle(block: *mut u8, layout: Layout, new_size: usize, old: Tag, shar
     shard.count_freed(old, old_size);
 }
 
-/// The same for any block and seat.
+/// The same for any block, seat and plan.
 ///
 /// # Safety
 /// `block` is live, has been resized from `layout` to `new_size`, and carried `old`.
-unsafe fn settle_cold(block: *mut u8, layout: Layout, new_size: usize, old: Tag) {
+unsafe fn settle_cold(block: *mut u8, layout: Layout, new_size: usize, old: Tag, frame: usize) {
     let (seat, old_size) = (thread::seat(), layout.size());
-    let stack = if new_size > old_size { stack_of_new_block(seat) } else { old };
+    let new = match seat {
+        Seat::Own(shard) if mode::mode() == Mode::Started => {
+            capture::tag_of_resized(shard, old, old_size, new_size, frame)
+        }
+        _ if new_size > old_size => tag_of_new_block(seat, new_size, frame),
+        _ => old,
+    };
     // SAFETY: the layout that the block now has; a trailing tag has to move with the end.
-    unsafe { tag::write(block, Layout::from_size_align_unchecked(new_size, layout.align()), stack) };
-    if new_size <= old_size {
-        return add(seat, old, Figure::Freed, old_size - new_size);
+    unsafe { tag::write(block, Layout::from_size_align_unchecked(new_size, layout.align()), new) };
+    if new == old {
+        let (figure, change) = if new_size > old_size {
+            (Figure::Allocated, new_size - old_size)
+        } else {
+            (Figure::Freed, old_size - new_size)
+        };
+        return if old == UNCOUNTED { () } else { add(seat, old, figure, change) };
     }
-    if stack == old {
-        return add(seat, old, Figure::Allocated, new_size - old_size);
+    if new != UNCOUNTED {
+        add(seat, new, Figure::Allocated, new_size);
+        add(seat, new, Figure::Allocations, 1);
+        if let Seat::Own(shard) = seat
+            && origin::stack_of(new.stack()) == origin::stack_of(old.stack())
+        {
+            shard.count_moved(new, old_size.min(new_size));
+        }
     }
-    add(seat, stack, Figure::Allocated, new_size);
-    add(seat, stack, Figure::Allocations, 1);
-    add(seat, old, Figure::Freed, old_size);
-    add(seat, old, Figure::Frees, 1);
+    if old != UNCOUNTED {
+        add(seat, old, Figure::Freed, old_size);
+        add(seat, old, Figure::Frees, 1);
+    }
 }

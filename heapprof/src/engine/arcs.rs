@@ -63,7 +63,8 @@ impl Arcs<'_> {
     fn fresh_row(&self, parent: u32, centre: u32) -> Option<u32> {
         let take = |next: u32| (next < self.limit).then_some(next + 1);
         let number = self.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
-        let row = &self.rows[number as usize];
+        // No index that could panic: the hook comes here.
+        let row = self.rows.get(number as usize)?;
         row.parent.store(parent, Ordering::Relaxed);
         row.centre.store(centre, Ordering::Relaxed);
         Some(number)
@@ -71,16 +72,17 @@ impl Arcs<'_> {
 
     /// Whether a published row is the wanted arc. Relaxed: ordered by the Acquire that found it.
     fn is(&self, number: u32, parent: u32, centre: u32) -> bool {
-        let row = &self.rows[number as usize];
-        row.parent.load(Ordering::Relaxed) == parent && row.centre.load(Ordering::Relaxed) == centre
+        self.rows.get(number as usize).is_some_and(|row| {
+            row.parent.load(Ordering::Relaxed) == parent && row.centre.load(Ordering::Relaxed) == centre
+        })
     }
 
     /// The slots to look at for an arc, in order: linear probing over the whole table.
     fn probe(&self, parent: u32, centre: u32) -> impl Iterator<Item = &AtomicU32> {
-        let mask = self.slots.len() - 1;
+        let mask = self.slots.len().wrapping_sub(1);
         let key = u64::from(parent) << 32 | u64::from(centre);
         // Fibonacci hashing: the golden ratio spreads neighbouring numbers over the high bits.
         let start = (key.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
-        (0..self.slots.len()).map(move |step| &self.slots[(start + step) & mask])
+        (0..self.slots.len()).filter_map(move |step| self.slots.get(start.wrapping_add(step) & mask))
     }
 }

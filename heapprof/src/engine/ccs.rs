@@ -15,9 +15,9 @@
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use super::arcs::{Arcs, Row};
-use super::os;
 use super::scope::Site;
 use super::shard::Tag;
+use super::{capture, os};
 
 /// The root: what runs under no cost centre.
 pub(crate) const MAIN: u32 = 1;
@@ -178,6 +178,11 @@ impl Stacks {
         self.arcs().child(stack, centre).unwrap_or(OTHER)
     }
 
+    /// The child of an origin under a key that is no centre's; the origin itself beyond the limit.
+    pub(crate) fn refine(&self, origin: u32, key: u32) -> u32 {
+        self.arcs().child(origin, key).unwrap_or(origin)
+    }
+
     /// The number of a site's centre, given on first use; OTHER beyond the limit.
     fn centre_of(&self, site: &'static Site) -> u32 {
         // Acquire pairs with the Release below: the number is seen with its table entry.
@@ -193,7 +198,10 @@ impl Stacks {
         entry.store(std::ptr::from_ref(site).cast_mut(), Ordering::Release);
         // If another thread was first, its number stands and ours stays a hole.
         match site.centre.compare_exchange(0, fresh, Ordering::Release, Ordering::Acquire) {
-            Ok(_) => fresh,
+            Ok(_) => {
+                capture::on_new_centre();
+                fresh
+            }
             Err(first) => first,
         }
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use crate::error::{Error, Kind, cut};
 use crate::options::{Breakdown, Clock, Sampler};
 
+use super::capture::DEPTH_MAX;
 use super::mode::{STACKS_DEFAULT, STACKS_RANGE, Switch};
 use super::os;
 
@@ -17,7 +18,12 @@ pub(crate) struct Config {
     pub(crate) interval: Duration,
     pub(crate) tick: Duration,
     pub(crate) output: String,
-    pub(crate) breakdown: Breakdown,
+    /// None: call sites until a cost centre is entered, then stacks.
+    pub(crate) breakdowns: Vec<Breakdown>,
+    pub(crate) select: Vec<Selector>,
+    pub(crate) depth: usize,
+    pub(crate) sample: Sample,
+    pub(crate) symbols: Symbols,
     pub(crate) clock: Clock,
     pub(crate) sampler: Sampler,
     pub(crate) stacks: u32,
@@ -34,7 +40,11 @@ impl Default for Config {
             interval: Duration::from_secs(1),
             tick: Duration::from_millis(1),
             output: String::from("%e"),
-            breakdown: Breakdown::Stack,
+            breakdowns: Vec::new(),
+            select: Vec::new(),
+            depth: 32,
+            sample: Sample::AsNeeded,
+            symbols: Symbols::InRun,
             clock: Clock::Elapsed,
             sampler: Sampler::Thread,
             stacks: STACKS_DEFAULT,
@@ -45,6 +55,34 @@ impl Default for Config {
             quiet: false,
         }
     }
+}
+
+/// Which blocks get their call sites.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Sample {
+    /// All of them by frame pointers; without those a sample, beside exact totals.
+    AsNeeded,
+    /// All of them, whatever it costs.
+    Off,
+    /// One in so many bytes, and no other block is counted.
+    Bytes(u64),
+}
+
+/// Where the names of call sites come from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Symbols {
+    /// From the debug information of the loaded files, while the program runs.
+    InRun,
+    /// From a tool, later: bands are addresses.
+    Offline,
+}
+
+/// A pattern that blocks must match to be in the profile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Selector {
+    pub(crate) breakdown: Breakdown,
+    /// With `*` for any text and `?` for any character.
+    pub(crate) pattern: String,
 }
 
 /// One setting: its key in `heapprof.toml`, its variable, what it accepts, and how it is read.
@@ -73,15 +111,40 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         key: "breakdown",
         variable: "HEAPPROF_BREAKDOWN",
-        accepted: "stack (or c), centre, module (or m)",
+        accepted: "stack (c), centre, module (m), arc (a), callstack (s), description (d), type (y), thread (t), size (z), birth (b), several with commas, or all",
+        set: |config, text| put(&mut config.breakdowns, breakdowns(text)),
+    },
+    Key {
+        key: "select",
+        variable: "HEAPPROF_SELECT",
+        accepted: "BREAKDOWN=PATTERN, several with commas, as centre=cache*",
+        set: |config, text| put(&mut config.select, text.split(',').map(selector).collect()),
+    },
+    Key {
+        key: "depth",
+        variable: "HEAPPROF_DEPTH",
+        accepted: "a whole number from 1 to 128",
         set: |config, text| {
-            let breakdown = match text {
-                "c" | "stack" => Some(Breakdown::Stack),
-                "centre" | "center" => Some(Breakdown::Centre),
-                "m" | "module" => Some(Breakdown::Module),
+            put(&mut config.depth, text.parse().ok().filter(|depth| (1..=DEPTH_MAX).contains(depth)))
+        },
+    },
+    Key {
+        key: "sample",
+        variable: "HEAPPROF_SAMPLE",
+        accepted: "off, or bytes from 1 to 1g, as 512k",
+        set: |config, text| put(&mut config.sample, sample(text)),
+    },
+    Key {
+        key: "symbols",
+        variable: "HEAPPROF_SYMBOLS",
+        accepted: "on or offline",
+        set: |config, text| {
+            let symbols = match text {
+                "on" => Some(Symbols::InRun),
+                "offline" => Some(Symbols::Offline),
                 _ => None,
             };
-            put(&mut config.breakdown, breakdown)
+            put(&mut config.symbols, symbols)
         },
     },
     Key {
@@ -166,6 +229,40 @@ fn put<T>(place: &mut T, value: Option<T>) -> bool {
     accepted
 }
 
+/// The breakdowns of a list, each once.
+fn breakdowns(text: &str) -> Option<Vec<Breakdown>> {
+    const ALL: &str = "c,m,a,s,d,y,t,z,b";
+    let mut breakdowns = Vec::new();
+    for name in if text == "all" { ALL } else { text }.split(',') {
+        let breakdown = Breakdown::parse(name.trim())?;
+        if !breakdowns.contains(&breakdown) {
+            breakdowns.push(breakdown);
+        }
+    }
+    let needs_symbols = |breakdown: &Breakdown| {
+        use Breakdown::{Arc, CallStack, Description, Type};
+        matches!(breakdown, Arc | CallStack | Description | Type)
+    };
+    (cfg!(feature = "symbols") || !breakdowns.iter().any(needs_symbols)).then_some(breakdowns)
+}
+
+fn selector(text: &str) -> Option<Selector> {
+    let (breakdown, pattern) = text.split_once('=')?;
+    let breakdown = breakdowns(breakdown).filter(|breakdowns| breakdowns.len() == 1)?.remove(0);
+    Some(Selector { breakdown, pattern: pattern.to_owned() })
+}
+
+fn sample(text: &str) -> Option<Sample> {
+    if text == "off" {
+        return Some(Sample::Off);
+    }
+    let units = [("k", 1 << 10), ("m", 1 << 20), ("g", 1 << 30), ("", 1)];
+    let (number, unit) =
+        units.into_iter().find_map(|(unit, bytes)| Some((text.strip_suffix(unit)?, bytes)))?;
+    let bytes = number.parse::<u64>().ok()?.checked_mul(unit)?;
+    (1..=1 << 30).contains(&bytes).then_some(Sample::Bytes(bytes))
+}
+
 fn on_or_off(text: &str) -> Option<bool> {
     match Switch::parse(text.as_bytes())? {
         Switch::On => Some(true),
@@ -222,6 +319,8 @@ impl Config {
             ("output", self.output.clone()),
             ("tick", format!("{:.6}", self.tick.as_secs_f64())),
             ("stacks", self.stacks.to_string()),
+            ("depth", self.depth.to_string()),
+            ("sample", if let Sample::Bytes(bytes) = self.sample { bytes.to_string() } else { "off".into() }),
         ];
         for key in KEYS {
             if let Some((_, text)) = texts.iter().find(|(name, _)| *name == key.key) {

@@ -17,11 +17,20 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use super::os;
 use crate::error::Error;
 
-/// The descriptor of the `.hp` file being written, for the child that a fork makes; -1 = none.
-static OPEN: AtomicI32 = AtomicI32::new(-1);
-/// Device and number of that file.
-static OPEN_DEVICE: AtomicU64 = AtomicU64::new(0);
-static OPEN_NUMBER: AtomicU64 = AtomicU64::new(0);
+/// Files that one profile writes at a time, at most.
+const FILES_MAX: usize = 12;
+
+/// An `.hp` file being written, for the child that a fork makes.
+struct Open {
+    /// -1 = none.
+    descriptor: AtomicI32,
+    device: AtomicU64,
+    number: AtomicU64,
+}
+
+static OPEN: [Open; FILES_MAX] =
+    [const { Open { descriptor: AtomicI32::new(-1), device: AtomicU64::new(0), number: AtomicU64::new(0) } };
+        FILES_MAX];
 
 /// A growing `.hp` file.
 pub(crate) struct HpFile {
@@ -33,6 +42,8 @@ pub(crate) struct HpFile {
     identity: (u64, u64),
     /// Bytes of whole samples written: where the file is cut if a write fails half-way.
     whole_bytes: u64,
+    /// Its place in [`OPEN`].
+    slot: usize,
 }
 
 impl HpFile {
@@ -59,10 +70,50 @@ impl HpFile {
         }
         let (file, path) = made?;
         let identity = identity(&file).ok_or_else(|| Error::file(&path, io::Error::last_os_error()))?;
-        OPEN_DEVICE.store(identity.0, Ordering::Relaxed);
-        OPEN_NUMBER.store(identity.1, Ordering::Relaxed);
-        OPEN.store(file.as_raw_fd(), Ordering::Relaxed);
-        Ok(Self { file: ManuallyDrop::new(file), path, identity, whole_bytes: first.len() as u64 })
+        let is_free = |open: &Open| open.descriptor.load(Ordering::Relaxed) < 0;
+        let slot = OPEN.iter().position(is_free).unwrap_or(FILES_MAX);
+        let made =
+            Self { file: ManuallyDrop::new(file), path, identity, whole_bytes: first.len() as u64, slot };
+        made.note_open();
+        Ok(made)
+    }
+
+    /// Replaces all that was written by `text`, in one step.
+    ///
+    /// # Errors
+    /// The file and the cause; the old content then stays.
+    pub(crate) fn rewrite(&mut self, text: &[u8]) -> Result<(), Error> {
+        if self.is_open() && self.file.metadata().is_ok_and(|met| met.nlink() == 0) {
+            return Err(Error::file(&self.path, io::Error::other("has been removed")));
+        }
+        let temporary = temporary_beside(&self.path);
+        let written = Self::fill(&temporary, text)
+            .and_then(|file| std::fs::rename(&temporary, &self.path).map(|()| file))
+            .and_then(|file| Ok((identity(&file).ok_or_else(io::Error::last_os_error)?, file)));
+        match written {
+            Ok((identity, file)) => {
+                if self.is_open() {
+                    os::close(self.file.as_raw_fd());
+                }
+                (self.file, self.identity) = (ManuallyDrop::new(file), identity);
+                self.whole_bytes = text.len() as u64;
+                self.note_open();
+                Ok(())
+            }
+            Err(cause) => {
+                let _ = std::fs::remove_file(&temporary);
+                Err(Error::file(&self.path, cause))
+            }
+        }
+    }
+
+    /// Leaves word of the file for a forked child.
+    fn note_open(&self) {
+        if let Some(open) = OPEN.get(self.slot) {
+            open.device.store(self.identity.0, Ordering::Relaxed);
+            open.number.store(self.identity.1, Ordering::Relaxed);
+            open.descriptor.store(self.file.as_raw_fd(), Ordering::Relaxed);
+        }
     }
 
     fn fill(temporary: &Path, first: &[u8]) -> io::Result<File> {
@@ -81,7 +132,7 @@ impl HpFile {
         let fail = |cause| Error::file(&self.path, cause);
         if !self.is_open() {
             self.file = self.reopen().map_err(fail)?;
-            OPEN.store(self.file.as_raw_fd(), Ordering::Relaxed);
+            self.note_open();
         }
         if self.file.metadata().map_err(fail)?.nlink() == 0 {
             return Err(fail(io::Error::other("has been removed")));
@@ -127,7 +178,9 @@ impl HpFile {
 
 impl Drop for HpFile {
     fn drop(&mut self) {
-        OPEN.store(-1, Ordering::Relaxed);
+        if let Some(open) = OPEN.get(self.slot) {
+            open.descriptor.store(-1, Ordering::Relaxed);
+        }
         if self.is_open() {
             os::close(self.file.as_raw_fd());
         }
@@ -151,13 +204,16 @@ fn above_standard_streams(file: File) -> io::Result<File> {
     if file.as_raw_fd() > libc::STDERR_FILENO { Ok(file) } else { os::above_standard_streams(file) }
 }
 
-/// In a forked child: gives back the parent's descriptor, and with it the share in the lock, unless
-/// the program has made another file of it.
+/// In a forked child: gives back the parent's descriptors, and with them the share in the locks, unless
+/// the program has made other files of them.
+#[inline]
 pub(crate) fn forget_after_fork() {
-    let descriptor = OPEN.swap(-1, Ordering::Relaxed);
-    let known = (OPEN_DEVICE.load(Ordering::Relaxed), OPEN_NUMBER.load(Ordering::Relaxed));
-    if descriptor >= 0 && os::identity(descriptor) == Some(known) {
-        os::close(descriptor);
+    for open in &OPEN {
+        let descriptor = open.descriptor.swap(-1, Ordering::Relaxed);
+        let known = (open.device.load(Ordering::Relaxed), open.number.load(Ordering::Relaxed));
+        if descriptor >= 0 && os::identity(descriptor) == Some(known) {
+            os::close(descriptor);
+        }
     }
 }
 

@@ -13,6 +13,8 @@
 
 mod alloc;
 mod arcs;
+mod bands;
+mod capture;
 mod ccs;
 mod config;
 mod counter;
@@ -20,6 +22,9 @@ mod counter;
 mod direct;
 mod files;
 mod mode;
+#[cfg(feature = "symbols")]
+mod namer;
+mod origin;
 mod os;
 mod profiler;
 mod recorder;
@@ -31,7 +36,10 @@ mod stats;
 mod sync;
 mod tag;
 mod thread;
+mod thread_names;
 mod ticker;
+mod traces;
+mod walk;
 
 pub use alloc::{DefaultAllocator, HeapProf};
 pub use profiler::{Profile, Profiler, ProfilerBuilder, mark, sample_now};

@@ -74,6 +74,95 @@ pub(crate) fn is_last_thread() -> bool {
     numbers.filter(|&thread| thread != own).all(|thread| matches!(thread_state(thread), Some(b'Z' | b'X')))
 }
 
+/// A mapping of memory.
+pub(crate) struct Mapping {
+    pub(crate) low: usize,
+    pub(crate) high: usize,
+    /// Whether it is the main thread's stack, which the kernel makes longer when it is used up.
+    pub(crate) grows: bool,
+}
+
+/// The mapping that an address lies in, from what `/proc` shows. Allocates nothing; the kernel locks
+/// its own list of mappings meanwhile.
+pub(crate) fn mapping_of(address: usize) -> Option<Mapping> {
+    let mut text = [0_u8; 1024];
+    let mut line = MapsLine::default();
+    // SAFETY: a path that ends with NUL; the buffer is valid for its length; the descriptor is ours until
+    // we close it.
+    unsafe {
+        let file = libc::open(c"/proc/self/maps".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return None;
+        }
+        let mut found = None;
+        while found.is_none() {
+            let length = libc::read(file, text.as_mut_ptr().cast(), text.len());
+            let Some(read) = usize::try_from(length).ok().filter(|&length| length > 0) else {
+                break;
+            };
+            let mappings = text.iter().take(read).filter_map(|&byte| line.take(byte));
+            found = mappings.into_iter().find(|mapping| (mapping.low..mapping.high).contains(&address));
+        }
+        libc::close(file);
+        found
+    }
+}
+
+/// One line of `/proc/self/maps` as it comes in: `7ffc0000-7ffd0000 rw-p … [stack]`.
+#[derive(Default)]
+struct MapsLine {
+    low: usize,
+    high: usize,
+    /// 0 in front of the dash, 1 in front of the first blank, 2 behind it.
+    part: u8,
+    /// The last eight bytes.
+    tail: u64,
+}
+
+impl MapsLine {
+    /// Takes a byte; the mapping at the line's end.
+    fn take(&mut self, byte: u8) -> Option<Mapping> {
+        let digit = char::from(byte).to_digit(16).map(|digit| digit as usize);
+        match (self.part, byte, digit) {
+            (_, b'\n', _) => {
+                let grows = self.tail << 8 == u64::from_be_bytes(*b"[stack]\0");
+                let line = std::mem::take(self);
+                return Some(Mapping { low: line.low, high: line.high, grows });
+            }
+            (0, b'-', _) | (1, b' ', _) => self.part += 1,
+            (0, _, Some(digit)) => self.low = self.low << 4 | digit,
+            (1, _, Some(digit)) => self.high = self.high << 4 | digit,
+            _ => {}
+        }
+        self.tail = self.tail << 8 | u64::from(byte);
+        None
+    }
+}
+
+/// The address of the C library's own block of the calling thread. On Linux it lies above the stack of
+/// every thread but the main one.
+pub(crate) fn thread_block() -> usize {
+    // SAFETY: no preconditions.
+    unsafe { libc::pthread_self() as usize }
+}
+
+/// The most bytes that the main thread's stack may have; 128 MiB where nothing limits it.
+pub(crate) fn stack_bytes_max() -> usize {
+    const UNLIMITED_BYTES: u64 = 128 << 20;
+    let mut limit = libc::rlimit { rlim_cur: UNLIMITED_BYTES, rlim_max: UNLIMITED_BYTES };
+    // SAFETY: a valid place for the result.
+    unsafe { libc::getrlimit(libc::RLIMIT_STACK, &mut limit) };
+    limit.rlim_cur.min(UNLIMITED_BYTES) as usize
+}
+
+/// What the kernel calls the calling thread: 15 bytes at most. Allocates nothing.
+pub(crate) fn thread_comm() -> [u8; 16] {
+    let mut name = [0; 16];
+    // SAFETY: PR_GET_NAME writes at most 16 bytes, the last of them 0.
+    unsafe { libc::prctl(libc::PR_GET_NAME, name.as_mut_ptr()) };
+    name
+}
+
 /// The value of an environment variable, read without allocating.
 ///
 /// The bytes stay valid until somebody changes the environment; copy or parse them at once.

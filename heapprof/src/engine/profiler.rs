@@ -13,7 +13,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use super::ccs::{self, STACKS};
-use super::config::{self, Config};
+use super::config::{self, Config, Sample};
 use super::mode::{self, Mode};
 use super::recorder::Recorder;
 use super::shard::Figure;
@@ -81,6 +81,13 @@ impl Session {
     pub(crate) fn try_sample(&self) {
         if !matches!(self.recorder.try_lock(), Err(TryLockError::WouldBlock)) {
             let _ = self.sample();
+        }
+    }
+
+    /// Finds out which of the loaded functions are std's; for the ticker.
+    pub(crate) fn tell_library(&self) {
+        if let Some(recorder) = lock(&self.recorder).as_mut() {
+            recorder.tell_library();
         }
     }
 
@@ -213,9 +220,34 @@ impl ProfilerBuilder {
         self
     }
 
-    /// What a band stands for. Default: a cost-centre stack.
-    pub fn breakdown(mut self, breakdown: Breakdown) -> Self {
-        self.config.breakdown = breakdown;
+    /// What a band stands for. Default: a call-site arc until the program enters a cost centre, then a
+    /// cost-centre stack.
+    pub fn breakdown(self, breakdown: Breakdown) -> Self {
+        self.breakdowns([breakdown])
+    }
+
+    /// Several breakdowns of one run: the first in the profile's file, each other one in a file that has
+    /// the breakdown's name before `.hp`.
+    pub fn breakdowns(mut self, breakdowns: impl IntoIterator<Item = Breakdown>) -> Self {
+        self.config.breakdowns.clear();
+        for breakdown in breakdowns {
+            if !self.config.breakdowns.contains(&breakdown) {
+                self.config.breakdowns.push(breakdown);
+            }
+        }
+        self
+    }
+
+    /// Frames of a call stack, 1 to 128, for [`Breakdown::CallStack`]. Default: 32.
+    pub fn depth(mut self, frames: usize) -> Self {
+        self.config.depth = frames;
+        self
+    }
+
+    /// Chooses one block in so many bytes on average, by chance, and counts no other: figures are then
+    /// estimates. 1 byte to 1 GiB. Default: every block is counted.
+    pub fn sample(mut self, bytes: u64) -> Self {
+        self.config.sample = Sample::Bytes(bytes);
         self
     }
 
@@ -407,8 +439,10 @@ pub(crate) fn stop(number: u64, patience: Patience) -> Result<Summary, Error> {
 /// The lines at the end of a profile. `looks`: times that the ticker has looked at the threads.
 fn tell(summary: &Summary, looks: u64) {
     let (hp, prof) = (summary.hp.display(), summary.prof.display());
+    let more: String = summary.more.iter().map(|path| format!(", {}", path.display())).collect();
+    let has = if summary.more.is_empty() { "has" } else { "have" };
     os::say(&format!(
-        "{hp} has {} samples, {prof} the time and allocation report from {looks} looks at the threads",
+        "{hp}{more} {has} {} samples, {prof} the time and allocation report from {looks} looks at the threads",
         summary.samples
     ));
     let count = STACKS.count();

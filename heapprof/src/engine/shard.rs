@@ -18,6 +18,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicIsize, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use super::capture::{self, Local};
 use super::counter::Counter;
 use super::{os, tag};
 
@@ -57,6 +58,11 @@ pub(crate) enum Figure {
     Frees = 3 * ARRAY_BYTES,
     /// Times the stack was entered.
     Entries = 4 * ARRAY_BYTES,
+    /// Bytes of `Allocated` that had been allocated under the same stack before: a block that changed its
+    /// origin as it was resized.
+    Moved = 5 * ARRAY_BYTES,
+    /// Blocks of `Allocations` that had been allocated under the same stack before.
+    Moves = 6 * ARRAY_BYTES,
 }
 
 /// A stack's number as blocks and shards carry it: the byte offset of its first counter.
@@ -91,6 +97,9 @@ struct Header {
     /// Greatest alignment whose blocks the hot path takes: 8, and 0 in [`COLD`]. Never changes, and
     /// no atomic, so that the hook compares with it in one instruction.
     align_max: usize,
+    /// The same for allocations, which take another path while blocks need more than a stack. Relaxed: a
+    /// path taken by the old value misses what the new plan wants of one block.
+    alloc_align_max: AtomicUsize,
     /// Bytes of the block that the owner asked for last; the owner's alone.
     asked: AtomicU64,
     /// The owner's kernel thread number, for its CPU clock. Guarded by `timing`.
@@ -116,6 +125,8 @@ struct Header {
     /// Stacks whose guards were dropped while a stack handed over hid them, each with the stack that its
     /// guard would have restored in the low half; 0 = none. The owner's alone.
     gone: [AtomicU64; GONE_MAX],
+    /// What finding origins needs; the owner's alone.
+    local: Local,
     /// Recent arcs that the sites' own caches did not know.
     arcs: [CachedArc; CACHED_ARCS],
 }
@@ -128,6 +139,7 @@ const _: () = assert!(size_of::<Header>() <= HEADER_BYTES);
 static COLD: Header = Header {
     current: AtomicU32::new(u32::MAX),
     align_max: 0,
+    alloc_align_max: AtomicUsize::new(0),
     asked: AtomicU64::new(0),
     thread: AtomicU32::new(0),
     owned: AtomicU32::new(0),
@@ -139,6 +151,7 @@ static COLD: Header = Header {
     misses: AtomicU32::new(0),
     handed: AtomicU32::new(0),
     gone: [const { AtomicU64::new(0) }; GONE_MAX],
+    local: Local::ZERO,
     arcs: [const { CachedArc { key: AtomicU64::new(0), child: AtomicU32::new(0) } }; CACHED_ARCS],
 };
 
@@ -214,6 +227,23 @@ impl Shard {
     #[inline(always)]
     pub(crate) fn takes(self, align: usize) -> bool {
         align <= self.header().align_max
+    }
+
+    /// Whether the hot path takes allocations of this alignment.
+    #[inline(always)]
+    pub(crate) fn takes_alloc(self, align: usize) -> bool {
+        align <= self.header().alloc_align_max.load(Ordering::Relaxed)
+    }
+
+    /// Sets which allocations the hot path takes: up to this alignment, or with 0 none.
+    pub(crate) fn set_alloc_align_max(self, align: usize) {
+        self.header().alloc_align_max.store(align, Ordering::Relaxed);
+    }
+
+    /// What finding origins needs of the owner.
+    #[inline(always)]
+    pub(crate) fn local(self) -> &'static Local {
+        &self.header().local
     }
 
     /// Address space of one shard in bytes.
@@ -306,6 +336,12 @@ impl Shard {
     pub(crate) fn count_allocated(self, tag: Tag, bytes: usize) {
         self.counter(tag, Figure::Allocated).add(bytes as u64);
         self.counter(tag, Figure::Allocations).add(1);
+    }
+
+    /// Counts a block that went to the origin `tag` from another one of the same stack.
+    pub(crate) fn count_moved(self, tag: Tag, bytes: usize) {
+        self.counter(tag, Figure::Moved).add(bytes as u64);
+        self.counter(tag, Figure::Moves).add(1);
     }
 
     /// Notes the size that the owner is asking the inner allocator for.
@@ -482,6 +518,7 @@ impl Shard {
             header.seen.store(stack.0, Ordering::Relaxed);
             header.handed.store(0, Ordering::Relaxed);
             header.forget_gone();
+            header.local.reset();
             header.current.store(stack.0, Ordering::Relaxed);
         }
         header.timing.store(0, Ordering::Release);
@@ -572,7 +609,8 @@ impl Shards {
         let index = self.count.fetch_add(1, Ordering::Relaxed);
         // Past the end only when many threads race for the last rooms: this one's counters would
         // never be read, so it must not use them.
-        self.entries().get(index)?.store(shard.as_ptr(), Ordering::Release);
+        self.entries().get(index)?.store(shard.as_ptr(), Ordering::SeqCst);
+        capture::join(shard);
         Some(shard)
     }
 

@@ -2,6 +2,8 @@
 
 use super::ccs::{self, STACKS};
 use super::shard::{Figure, SHARDS, Shard};
+use super::traces::TRACES;
+use super::{capture, origin};
 
 /// Live bytes by stack number.
 ///
@@ -31,6 +33,50 @@ pub(crate) fn total(figure: Figure, count: u32) -> Vec<u64> {
     let mut sums = vec![0; count as usize];
     SHARDS.add_up(figure, &mut sums);
     sums
+}
+
+/// Figures by origin as figures by stack: what is below a stack is added to it.
+pub(crate) fn by_stack(mut figures: Vec<u64>) -> Vec<u64> {
+    for number in (0..figures.len()).filter(|&number| origin::is_facet(number as u32)) {
+        let figure = std::mem::take(&mut figures[number]);
+        figures[origin::stack_of(number as u32) as usize] += figure;
+    }
+    figures
+}
+
+/// What of each origin there is, where its blocks stand for others that are not counted: `bytes` and
+/// `blocks` by origin number, changed in place.
+pub(crate) fn weigh(bytes: &mut [u64], blocks: &mut [u64]) {
+    for (number, (bytes, blocks)) in bytes.iter_mut().zip(blocks).enumerate() {
+        if *blocks > 0 && origin::is_thin(number as u32) {
+            let (more_bytes, more_blocks) = capture::weigh(*bytes, *blocks);
+            (*bytes, *blocks) = (more_bytes.round() as u64, more_blocks.round() as u64);
+        }
+    }
+}
+
+/// Bytes and blocks allocated so far, by stack: what was moved from one origin of a stack to another
+/// counts once.
+pub(crate) fn allocated() -> (Vec<u64>, Vec<u64>) {
+    let count = STACKS.count();
+    let once = |all, again| {
+        let (mut all, again) = (total(all, count), total(again, count));
+        all.iter_mut().zip(again).for_each(|(all, again)| *all = all.saturating_sub(again));
+        all
+    };
+    let mut bytes = once(Figure::Allocated, Figure::Moved);
+    let mut blocks = once(Figure::Allocations, Figure::Moves);
+    weigh(&mut bytes, &mut blocks);
+    (by_stack(bytes), by_stack(blocks))
+}
+
+/// Bytes and blocks that are live, by stack.
+pub(crate) fn held() -> (Vec<u64>, Vec<u64>) {
+    let (mut bytes, mut blocks) = (live_bytes(), live_blocks());
+    let count = bytes.len().min(blocks.len());
+    (bytes.truncate(count), blocks.truncate(count));
+    weigh(&mut bytes, &mut blocks);
+    (by_stack(bytes), by_stack(blocks))
 }
 
 /// Repeated readings of [`live_bytes`] that pass over the shards of threads at rest.
@@ -122,7 +168,7 @@ impl LiveBytes {
 /// What the profiler itself holds in bytes: its blocks, and the touched part of its tables at most.
 pub(crate) fn own_bytes(live_bytes: &[u64]) -> u64 {
     let blocks = live_bytes.get(ccs::HEAPPROF as usize).copied().unwrap_or(0);
-    blocks + SHARDS.touched_bytes(STACKS.count()) + STACKS.touched_bytes()
+    blocks + SHARDS.touched_bytes(STACKS.count()) + STACKS.touched_bytes() + TRACES.touched_bytes()
 }
 
 /// What every stack has done since the process began: growing figures, to be compared with a later
@@ -139,12 +185,11 @@ impl Work {
     /// The figures as they stand now.
     pub(crate) fn now() -> Self {
         let count = STACKS.count();
-        Self {
-            entries: total(Figure::Entries, count),
-            allocated: total(Figure::Allocated, count),
-            allocations: total(Figure::Allocations, count),
-            cpu_ns: STACKS.cpu_ns(count),
-        }
+        let (entries, cpu_ns) = (total(Figure::Entries, count), STACKS.cpu_ns(count));
+        let (mut allocated, mut allocations) = allocated();
+        allocated.truncate(count as usize);
+        allocations.truncate(count as usize);
+        Self { entries, allocated, allocations, cpu_ns }
     }
 
     /// What was done after `earlier`. Figures only grow, and `earlier` was read earlier, so nothing

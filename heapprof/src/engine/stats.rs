@@ -24,11 +24,15 @@ use crate::figures::{Measured, StackStats, Stats};
 /// ```
 pub fn stats() -> Option<Stats> {
     mode::is_tagging().then(|| {
-        thread::as_profiler(|| Stats {
-            live_bytes: user_sum(snapshot::live_bytes()),
-            live_blocks: user_sum(snapshot::live_blocks()),
-            allocated_bytes: user_sum(snapshot::total(Figure::Allocated, STACKS.count())),
-            allocations: user_sum(snapshot::total(Figure::Allocations, STACKS.count())),
+        thread::as_profiler(|| {
+            let (live_bytes, live_blocks) = snapshot::held();
+            let (allocated_bytes, allocations) = snapshot::allocated();
+            Stats {
+                live_bytes: user_sum(live_bytes),
+                live_blocks: user_sum(live_blocks),
+                allocated_bytes: user_sum(allocated_bytes),
+                allocations: user_sum(allocations),
+            }
         })
     })
 }
@@ -48,12 +52,9 @@ pub fn stacks() -> Vec<StackStats> {
     // The result is the caller's, the working tables are ours.
     let (count, figures) = thread::as_profiler(|| {
         let count = STACKS.count();
-        let [live_bytes, live_blocks] = [snapshot::live_bytes(), snapshot::live_blocks()];
-        let totals =
-            [Figure::Entries, Figure::Allocated, Figure::Allocations].map(|f| snapshot::total(f, count));
-        (count, (live_bytes, live_blocks, totals))
+        (count, (snapshot::held(), snapshot::total(Figure::Entries, count), snapshot::allocated()))
     });
-    let (live_bytes, live_blocks, [entries, allocated, allocations]) = &figures;
+    let ((live_bytes, live_blocks), entries, (allocated, allocations)) = &figures;
     let used =
         |&stack: &usize| stack != ccs::HEAPPROF as usize && (entries[stack] > 0 || allocations[stack] > 0);
     let row = |stack: usize| StackStats {
@@ -96,6 +97,10 @@ fn own_figures() -> [u64; 4] {
         return [0; 4];
     };
     let stacks = (ccs::MAIN..STACKS.count()).filter(|&stack| stack != ccs::HEAPPROF);
-    [Figure::Allocated, Figure::Allocations, Figure::Freed, Figure::Frees]
-        .map(|figure| stacks.clone().fold(0, |sum: u64, stack| sum.wrapping_add(shard.figure(stack, figure))))
+    let sum =
+        |figure| stacks.clone().fold(0, |sum: u64, stack| sum.wrapping_add(shard.figure(stack, figure)));
+    // A block that changed its origin as it was resized counts for what was added or taken away.
+    let (moved, moves) = (sum(Figure::Moved), sum(Figure::Moves));
+    [(Figure::Allocated, moved), (Figure::Allocations, moves), (Figure::Freed, moved), (Figure::Frees, moves)]
+        .map(|(figure, again)| sum(figure).wrapping_sub(again))
 }

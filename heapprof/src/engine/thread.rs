@@ -10,10 +10,9 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-use super::ccs;
 use super::mode::{self, Mode};
-use super::os;
 use super::shard::{SHARDS, Shard, Tag};
+use super::{capture, ccs, os};
 
 struct Thread {
     /// The own shard once blocks carry their stacks, until the thread ends; else [`Shard::COLD`],
@@ -91,6 +90,7 @@ fn take_seat(thread: &Thread) {
         Some(shard) => {
             thread.own.set(shard.as_ptr());
             os::set_thread_end(END_KEY.load(Ordering::Relaxed), shard.as_ptr().cast());
+            capture::meet(shard);
         }
         None => thread.state.set(State::Refused),
     }

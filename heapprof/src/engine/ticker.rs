@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::ccs::STACKS;
 use super::profiler::{self, Patience, Session, lock};
 use super::shard::SHARDS;
-use super::{os, thread};
+use super::{capture, os, thread};
 
 /// A tick may take this share of the time between two ticks, as its inverse: with very many threads
 /// the ticks come further apart.
@@ -49,6 +49,7 @@ pub(crate) fn run(session: &Session) {
     let mut next_sample = Instant::now() + session.config.interval;
     let mut idle_ticks = 1;
     let mut last_ns = os::elapsed_ns();
+    let mut knows_library = false;
     loop {
         let begin_ns = os::own_cpu_ns();
         let now_ns = os::elapsed_ns();
@@ -59,6 +60,11 @@ pub(crate) fn run(session: &Session) {
             return profiler::say_failure(profiler::stop(session.number, Patience::Short));
         }
         session.looks.fetch_add(1, Ordering::Relaxed);
+        // After a first pause: a program that enters a cost centre at once does not need it.
+        if !knows_library && session.looks.load(Ordering::Relaxed) > 1 && capture::plan().wants_traces() {
+            knows_library = true;
+            session.tell_library();
+        }
         let cost = Duration::from_nanos(os::own_cpu_ns() - begin_ns);
         let pause = uneven(tick * idle_ticks, now_ns).max(cost * TICK_COST_INVERSE);
         let until_sample = next_sample.saturating_duration_since(Instant::now());

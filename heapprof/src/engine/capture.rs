@@ -1,0 +1,642 @@
+//! Finding the origin of a block: what the hook does beyond the thread's current stack when the run's
+//! breakdowns want call sites, threads, sizes or births, or a sample of the blocks.
+//!
+//! ```text
+//! plan says so ─▶ walk: four return addresses ─▶ the thread's own table of known origins ─▶ tag
+//!                                                  └─ first time ─▶ traces, origin: intern
+//! ```
+//! A known call site costs one look into a table of the thread's own. What is compared there are the
+//! addresses themselves; only call stacks of more than four frames are compared by 128 bits of hash.
+//!
+//! # How many frames
+//!
+//! Bands by call site need the frames up to the second function of the program's own, since in front
+//! of the first are those of std's collections, most often two, in formatting six. Which addresses
+//! are std's is read from symbol tables by the ticker ([`set_library`]). Where four frames do not reach
+//! the second function, the table says so, and the look is repeated with twelve, and with all.
+//!
+//! # Sampling
+//!
+//! A block of `s` bytes is chosen with probability `1 - exp(-s / R)`: as often as at least one point of
+//! a Poisson process of rate 1/R per byte falls into it. [`weigh`] undoes that when figures are read.
+//! Growth is given the chance of the bytes that it adds, a block that shrinks may be dropped, so
+//! that at any time a block's chance is that of its present size.
+
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+use super::ccs;
+use super::origin::{self, Origin};
+use super::shard::{SHARDS, Shard, Tag};
+use super::traces::TRACES;
+use super::walk::{self, Bounds, Frames};
+use super::{os, thread_names};
+
+/// What the breakdowns of a run want to know of each block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Plan(u32);
+
+impl Plan {
+    /// The call sites: frames up to the second function of the program's own.
+    pub(crate) const SITES: Self = Self(1);
+    /// Whole call stacks, to the depth set.
+    pub(crate) const STACKS: Self = Self(1 << 1);
+    /// The thread.
+    pub(crate) const THREAD: Self = Self(1 << 2);
+    /// The size class.
+    pub(crate) const SIZE: Self = Self(1 << 3);
+    /// The birth interval.
+    pub(crate) const BIRTH: Self = Self(1 << 4);
+    /// Only blocks chosen by chance get a trace.
+    pub(crate) const SAMPLED: Self = Self(1 << 5);
+    /// Blocks that were not chosen are not counted at all.
+    pub(crate) const THIN: Self = Self(1 << 6);
+    /// Frames come from unwind tables instead of frame pointers.
+    pub(crate) const UNWIND: Self = Self(1 << 7);
+    /// All of it ends as soon as a cost centre is entered.
+    pub(crate) const UNTIL_CENTRE: Self = Self(1 << 8);
+
+    /// Both.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether anything of `other` is wanted.
+    #[inline(always)]
+    pub(crate) const fn wants(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Whether call sites or call stacks are wanted.
+    #[inline(always)]
+    pub(crate) const fn wants_traces(self) -> bool {
+        self.wants(Self(Self::SITES.0 | Self::STACKS.0))
+    }
+
+    /// Whether a block's stack says all that is wanted.
+    const fn is_plain(self) -> bool {
+        self.0 & !Self::UNTIL_CENTRE.0 == 0
+    }
+}
+
+/// The plan in force. Relaxed: whoever reads an older one finds an origin that lacks a facet.
+static PLAN: AtomicU32 = AtomicU32::new(0);
+/// Changes when known origins are no longer right: births, another plan, unloaded code.
+static EPOCH: AtomicU32 = AtomicU32::new(1);
+/// The birth interval at present.
+static BIRTH: AtomicU32 = AtomicU32::new(0);
+/// Frames of a whole call stack at most.
+static DEPTH: AtomicUsize = AtomicUsize::new(0);
+/// Mean bytes between two chosen blocks.
+static SAMPLE_BYTES: AtomicU64 = AtomicU64::new(0);
+/// Sorted pairs (first, end) of the addresses of std's functions; null until they have been read.
+static LIBRARY: AtomicPtr<Vec<(u64, u64)>> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Greatest depth of a call stack.
+pub(crate) const DEPTH_MAX: usize = 128;
+/// Frames looked at for a call site, at first, then, and at most.
+const REACHES: [usize; 3] = [4, 12, 64];
+/// Sets of two in a thread's table of known origins; a power of two.
+const SETS: usize = if cfg!(miri) { 4 } else { 256 };
+/// Times that a thread asks for the limits of a stack that it runs on; a program that changes stacks
+/// more often has no traces there.
+const LOOKS_MAX: u32 = 512;
+
+/// The plan in force.
+#[inline(always)]
+pub(crate) fn plan() -> Plan {
+    Plan(PLAN.load(Ordering::Relaxed))
+}
+
+/// Where the hot path ends for allocations: alignments up to this are counted under the thread's stack.
+#[inline(always)]
+fn hot_align(plan: Plan) -> usize {
+    if plan.is_plain() { super::tag::HEADER_ALIGN_MAX } else { 0 }
+}
+
+/// Puts a plan in force for all threads; `false`, and nothing is changed, without memory for its tables.
+pub(crate) fn begin(plan: Plan, depth: usize, sample_bytes: u64) -> bool {
+    let ready = (!plan.wants_traces() && !plan.wants(Plan::SAMPLED) || TRACES.set_up())
+        && (!plan.wants(Plan::THREAD) || thread_names::set_up());
+    if ready {
+        DEPTH.store(depth.clamp(1, DEPTH_MAX), Ordering::Relaxed);
+        SAMPLE_BYTES.store(sample_bytes.max(1), Ordering::Relaxed);
+        BIRTH.store(0, Ordering::Relaxed);
+        change(plan);
+    }
+    ready
+}
+
+/// Changes the plan. SeqCst: a shard that is being made either is seen here or sees the new plan.
+fn change(plan: Plan) {
+    EPOCH.fetch_add(1, Ordering::Relaxed);
+    PLAN.store(plan.0, Ordering::SeqCst);
+    for shard in SHARDS.all() {
+        shard.set_alloc_align_max(hot_align(plan));
+    }
+}
+
+/// For a shard just published: takes over the plan in force. SeqCst: see [`change`].
+pub(crate) fn join(shard: Shard) {
+    shard.set_alloc_align_max(hot_align(Plan(PLAN.load(Ordering::SeqCst))));
+}
+
+/// A thread has taken its shard. Its name is asked for now, while std surely still knows it.
+pub(crate) fn meet(shard: Shard) {
+    if plan().wants(Plan::THREAD) {
+        shard.local().thread_name();
+    }
+}
+
+/// A cost centre has been entered for the first time.
+pub(crate) fn on_new_centre() {
+    if plan().wants(Plan::UNTIL_CENTRE) {
+        change(Plan(plan().0 & !(Plan::UNTIL_CENTRE.0 | Plan::SITES.0 | Plan::UNWIND.0)));
+    }
+}
+
+/// What is captured goes on, also when a cost centre is entered.
+pub(crate) fn stay() {
+    PLAN.fetch_and(!Plan::UNTIL_CENTRE.0, Ordering::Relaxed);
+}
+
+/// Blocks are of a new birth interval from now on.
+pub(crate) fn begin_birth(birth: u32) {
+    BIRTH.store(birth, Ordering::Relaxed);
+    EPOCH.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Tells which addresses are std's functions: sorted, disjoint (first, end) pairs. The list before stays
+/// in memory, since a hook may be reading it; there is one for each time that code was loaded.
+pub(crate) fn set_library(ranges: Vec<(u64, u64)>) {
+    LIBRARY.store(Box::into_raw(Box::new(ranges)), Ordering::Release);
+    EPOCH.fetch_add(1, Ordering::Relaxed);
+}
+
+/// What a chosen block of `blocks` that have `bytes` together stands for: (bytes, blocks), on average
+/// over all choices exactly what there was.
+pub(crate) fn weigh(bytes: u64, blocks: u64) -> (f64, f64) {
+    if blocks == 0 || bytes == 0 {
+        return (0.0, 0.0);
+    }
+    let mean = bytes as f64 / blocks as f64;
+    let chance = -(-mean / SAMPLE_BYTES.load(Ordering::Relaxed) as f64).exp_m1();
+    (bytes as f64 / chance, blocks as f64 / chance)
+}
+
+/// One origin that a thread knows. Only its owner uses it; atomics, since it lies in shared pages.
+#[repr(C, align(64))]
+struct Known {
+    /// Four return addresses, or two hashes, the number of frames and a 1 that no address has.
+    frames: [AtomicU64; 4],
+    /// The stack's tag and the size class.
+    context: AtomicU64,
+    epoch: AtomicU32,
+    /// The origin's tag; [`MORE`] when the frames do not tell it yet.
+    tag: AtomicU32,
+}
+
+/// No tag: tags are multiples of 8.
+const MORE: u32 = 1;
+
+type Key = [u64; 4];
+
+impl Known {
+    #[inline(always)]
+    fn is(&self, key: &Key, context: u64, epoch: u32) -> bool {
+        let differing = (self.frames[0].load(Ordering::Relaxed) ^ key[0])
+            | (self.frames[1].load(Ordering::Relaxed) ^ key[1])
+            | (self.frames[2].load(Ordering::Relaxed) ^ key[2])
+            | (self.frames[3].load(Ordering::Relaxed) ^ key[3])
+            | (self.context.load(Ordering::Relaxed) ^ context)
+            | u64::from(self.epoch.load(Ordering::Relaxed) ^ epoch);
+        differing == 0
+    }
+
+    fn set(&self, key: &Key, context: u64, epoch: u32, tag: u32) {
+        self.frames.iter().zip(key).for_each(|(word, &value)| word.store(value, Ordering::Relaxed));
+        self.context.store(context, Ordering::Relaxed);
+        self.epoch.store(epoch, Ordering::Relaxed);
+        self.tag.store(tag, Ordering::Relaxed);
+    }
+
+    fn copy_from(&self, other: &Self) {
+        let key = [0, 1, 2, 3].map(|index: usize| other.frames[index].load(Ordering::Relaxed));
+        let [epoch, tag] = [&other.epoch, &other.tag].map(|word| word.load(Ordering::Relaxed));
+        self.set(&key, other.context.load(Ordering::Relaxed), epoch, tag);
+    }
+}
+
+/// What a thread needs to find origins: part of its shard's header, the owner's alone. Zeroes are valid.
+#[repr(C)]
+pub(crate) struct Local {
+    /// [`SETS`] pairs of [`Known`]; null before the first capture.
+    known: AtomicPtr<[Known; 2]>,
+    /// Limits of the stack that the thread was last seen on.
+    low: AtomicUsize,
+    high: AtomicUsize,
+    /// Times that limits were asked for.
+    looks: AtomicU32,
+    /// Number of the thread's name plus 1; 0 before it was asked for.
+    name: AtomicU32,
+    /// Bytes until the next block is chosen.
+    until_sample: AtomicU64,
+    /// State of the generator of random numbers; 0 before its first use.
+    random: AtomicU64,
+}
+
+impl Local {
+    pub(crate) const ZERO: Self = Self {
+        known: AtomicPtr::new(std::ptr::null_mut()),
+        low: AtomicUsize::new(0),
+        high: AtomicUsize::new(0),
+        looks: AtomicU32::new(0),
+        name: AtomicU32::new(0),
+        until_sample: AtomicU64::new(0),
+        random: AtomicU64::new(0),
+    };
+
+    /// Forgets the last owner, before the next one begins.
+    pub(crate) fn reset(&self) {
+        [&self.low, &self.high].iter().for_each(|limit| limit.store(0, Ordering::Relaxed));
+        [&self.looks, &self.name].iter().for_each(|count| count.store(0, Ordering::Relaxed));
+        // No epoch is 0, so nothing is known any more.
+        self.sets().iter().flatten().for_each(|known| known.epoch.store(0, Ordering::Relaxed));
+    }
+
+    fn sets(&self) -> &'static [[Known; 2]] {
+        let known = self.known.load(Ordering::Relaxed);
+        if known.is_null() {
+            return &[];
+        }
+        // SAFETY: a mapping of SETS zeroed pairs, never unmapped.
+        unsafe { std::slice::from_raw_parts(known, SETS) }
+    }
+
+    #[inline(always)]
+    fn bounds(&self) -> Bounds {
+        Bounds { low: self.low.load(Ordering::Relaxed), high: self.high.load(Ordering::Relaxed) }
+    }
+
+    /// The pair in which an origin is, if it is known. `None` before the table was made.
+    #[inline(always)]
+    fn set_of(&self, key: &Key, context: u64) -> Option<&'static [Known; 2]> {
+        let known = self.known.load(Ordering::Relaxed);
+        if known.is_null() {
+            return None;
+        }
+        let mixed = key[0].wrapping_mul(0x9E37_79B9_7F4A_7C15)
+            ^ key[1].wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
+            ^ key[2].wrapping_mul(0x1656_67B1_9E37_79F9)
+            ^ key[3].wrapping_mul(0xD6E8_FEB8_6659_FD93)
+            ^ context.wrapping_mul(0xA076_1D64_78BD_642F);
+        let index = (mixed >> (u64::BITS - SETS.ilog2())) as usize;
+        // SAFETY: a mapping of SETS pairs; the index has log2(SETS) bits.
+        Some(unsafe { &*known.add(index) })
+    }
+
+    #[inline(always)]
+    fn find(&self, key: &Key, context: u64, epoch: u32) -> Option<u32> {
+        let set = self.set_of(key, context)?;
+        let known = set.iter().find(|known| known.is(key, context, epoch))?;
+        Some(known.tag.load(Ordering::Relaxed))
+    }
+
+    /// Remembers an origin; of its pair, the one remembered later gives way last.
+    fn remember(&self, key: &Key, context: u64, epoch: u32, tag: u32) {
+        if self.known.load(Ordering::Relaxed).is_null() {
+            let Some(pages) = os::zeroed_pages(SETS * size_of::<[Known; 2]>()) else {
+                return;
+            };
+            self.known.store(pages.as_ptr().cast(), Ordering::Relaxed);
+        }
+        if let Some([first, second]) = self.set_of(key, context) {
+            second.copy_from(first);
+            first.set(key, context, epoch, tag);
+        }
+    }
+
+    /// The number of the owner's name, asked for once.
+    fn thread_name(&self) -> u16 {
+        let known = self.name.load(Ordering::Relaxed);
+        if known != 0 {
+            return (known - 1) as u16;
+        }
+        let number = thread_names::of_this_thread();
+        self.name.store(u32::from(number) + 1, Ordering::Relaxed);
+        number
+    }
+
+    /// Takes the limits of the stack on which `frame` lies; whether there are any.
+    fn take_bounds(&self, frame: usize) -> bool {
+        let looks = self.looks.load(Ordering::Relaxed);
+        if looks >= LOOKS_MAX || frame == 0 {
+            return false;
+        }
+        self.looks.store(looks + 1, Ordering::Relaxed);
+        let Some(bounds) = walk::bounds_of(frame) else {
+            return false;
+        };
+        self.low.store(bounds.low, Ordering::Relaxed);
+        self.high.store(bounds.high, Ordering::Relaxed);
+        true
+    }
+
+    /// A random number, by xorshift64*. Seeded by the clock and the place in memory.
+    fn random(&self) -> u64 {
+        let mut state = self.random.load(Ordering::Relaxed);
+        if state == 0 {
+            state = os::elapsed_ns() ^ (std::ptr::from_ref(self).addr() as u64).rotate_left(32) | 1;
+        }
+        state ^= state >> 12;
+        state ^= state << 25;
+        state ^= state >> 27;
+        self.random.store(state, Ordering::Relaxed);
+        state.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    /// A random number in (0, 1].
+    fn chance(&self) -> f64 {
+        ((self.random() >> 11) + 1) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Whether a block of so many bytes more is chosen.
+    fn is_chosen(&self, bytes: usize) -> bool {
+        let until = self.until_sample.load(Ordering::Relaxed);
+        if bytes as u64 <= until && self.random.load(Ordering::Relaxed) != 0 {
+            self.until_sample.store(until - bytes as u64, Ordering::Relaxed);
+            return false;
+        }
+        self.choose(until, bytes as u64)
+    }
+
+    #[cold]
+    fn choose(&self, until: u64, bytes: u64) -> bool {
+        let is_first = self.random.load(Ordering::Relaxed) == 0;
+        let gap = -self.chance().ln() * SAMPLE_BYTES.load(Ordering::Relaxed) as f64;
+        // The process has no memory: after a chosen block it begins anew.
+        self.until_sample.store(gap as u64, Ordering::Relaxed);
+        if is_first { self.is_chosen(bytes as usize) } else { bytes > until }
+    }
+}
+
+/// The tag of a block of `bytes` that the shard's owner asks for in a function of frame `frame`.
+#[inline(always)]
+pub(crate) fn tag_of_new(shard: Shard, bytes: usize, frame: usize) -> Tag {
+    let plan = plan();
+    if plan.wants(Plan::SAMPLED) {
+        let chosen = shard.local().is_chosen(bytes);
+        return tag_by_chance(shard, plan, bytes, frame, chosen);
+    }
+    tag_by_plan(shard, plan, bytes, frame, plan.wants_traces(), false)
+}
+
+/// The tag of a block that has been resized from `old_bytes` under `old`.
+pub(crate) fn tag_of_resized(shard: Shard, old: Tag, old_bytes: usize, bytes: usize, frame: usize) -> Tag {
+    let plan = plan();
+    let grows = bytes > old_bytes;
+    if plan.wants(Plan::SAMPLED) {
+        let local = shard.local();
+        let was = origin::is_sampled(old.stack());
+        if grows {
+            let chosen = local.is_chosen(bytes - old_bytes) || was;
+            return tag_by_chance(shard, plan, bytes, frame, chosen);
+        }
+        let kept = was && local.chance() <= weigh_ratio(bytes, old_bytes);
+        return if was && !kept { unchosen(plan, old) } else { resize(plan, old, bytes) };
+    }
+    if grows { tag_of_new(shard, bytes, frame) } else { resize(plan, old, bytes) }
+}
+
+/// The chance of the smaller block in that of the larger one.
+fn weigh_ratio(bytes: usize, of: usize) -> f64 {
+    let chance = |bytes: usize| weigh(bytes as u64, 1).1.recip();
+    chance(bytes) / chance(of)
+}
+
+/// The tag of a block that is dropped from the sample.
+fn unchosen(plan: Plan, tag: Tag) -> Tag {
+    if plan.wants(Plan::THIN) {
+        return Tag(0);
+    }
+    let class = |origin: Origin| origin.class.filter(|_| plan.wants(Plan::SIZE));
+    let origin = Origin::of(tag.stack());
+    Tag::of(Origin { trace: None, sampled: false, thin: false, class: class(origin), ..origin }.number())
+}
+
+/// The tag with the class of another size; where no class is kept, as it is.
+fn resize(plan: Plan, tag: Tag, bytes: usize) -> Tag {
+    let origin = Origin::of(tag.stack());
+    match (origin.class, class_of(plan, bytes, origin.sampled)) {
+        (Some(old), Some(class)) if old != class => {
+            let _errno = os::KeepErrno::new();
+            Tag::of(Origin { class: Some(class), ..origin }.number())
+        }
+        _ => tag,
+    }
+}
+
+/// The size class that is kept of a block; sampled ones need it to be weighed.
+#[inline(always)]
+fn class_of(plan: Plan, bytes: usize, sampled: bool) -> Option<u8> {
+    if sampled {
+        return Some(origin::class(bytes));
+    }
+    plan.wants(Plan::SIZE).then(|| origin::class(bytes) & !3)
+}
+
+#[inline(never)]
+fn tag_by_chance(shard: Shard, plan: Plan, bytes: usize, frame: usize, chosen: bool) -> Tag {
+    if !chosen && plan.wants(Plan::THIN) {
+        return Tag(0);
+    }
+    tag_by_plan(shard, plan, bytes, frame, chosen && plan.wants_traces(), chosen)
+}
+
+#[inline(always)]
+fn tag_by_plan(shard: Shard, plan: Plan, bytes: usize, frame: usize, traced: bool, sampled: bool) -> Tag {
+    let stack = shard.current();
+    if plan.is_plain() || stack == Tag::of(ccs::HEAPPROF) {
+        return stack;
+    }
+    let class = class_of(plan, bytes, sampled).map_or(0, |class| u64::from(class) + 1);
+    let context = u64::from(stack.0) << 32 | class << 1 | u64::from(sampled);
+    if !traced || plan.wants(Plan::STACKS.and(Plan::UNWIND)) {
+        return tag_by_steps(shard, plan, context, frame, traced);
+    }
+    let local = shard.local();
+    let mut frames = Frames::new(frame, local.bounds());
+    let key = [frames.next(), frames.next(), frames.next(), frames.next()];
+    match local.find(&key, context, EPOCH.load(Ordering::Relaxed)) {
+        Some(tag) if tag != MORE => Tag(tag),
+        _ => tag_by_steps(shard, plan, context, frame, traced),
+    }
+}
+
+/// The same for whole stacks, for unwound frames, for call sites behind many frames of std, and for what
+/// is not known yet.
+#[inline(never)]
+fn tag_by_steps(shard: Shard, plan: Plan, context: u64, frame: usize, traced: bool) -> Tag {
+    let local = shard.local();
+    let epoch = EPOCH.load(Ordering::Relaxed);
+    if !traced {
+        let key = [0; 4];
+        return known_or(local, &key, context, epoch, || new_tag(local, plan, context, None));
+    }
+    if plan.wants(Plan::UNWIND) {
+        let (frames, length) = unwound(plan);
+        let frames = frames.get(..length).unwrap_or_default();
+        let key = hashed(frames.iter().copied());
+        return known_or(local, &key, context, epoch, || {
+            let depth = if plan.wants(Plan::STACKS) { length } else { sites_end(frames.iter().copied()) };
+            new_tag(local, plan, context, frames.get(..depth))
+        });
+    }
+    if !bounded(local, frame) {
+        let key = [0; 4];
+        return known_or(local, &key, context, epoch, || new_tag(local, plan, context, Some(&[])));
+    }
+    if plan.wants(Plan::STACKS) {
+        let depth = DEPTH.load(Ordering::Relaxed);
+        let key = hashed(up_to(frame, local, depth));
+        return known_or(local, &key, context, epoch, || new_tag_at(local, plan, context, frame, depth));
+    }
+    for (index, reach) in REACHES.into_iter().enumerate() {
+        let key = if index == 0 { first_four(frame, local) } else { hashed(up_to(frame, local, reach)) };
+        match local.find(&key, context, epoch) {
+            Some(MORE) => {}
+            Some(tag) => return Tag(tag),
+            None if sites_end(up_to(frame, local, REACHES[2])) > reach => {
+                local.remember(&key, context, epoch, MORE);
+            }
+            None => {
+                let depth = sites_end(up_to(frame, local, REACHES[2]));
+                return known_or(local, &key, context, epoch, || {
+                    new_tag_at(local, plan, context, frame, depth)
+                });
+            }
+        }
+    }
+    // Not reached: the last reach is the most that `sites_end` gives.
+    Tag((context >> 32) as u32)
+}
+
+/// Whether the limits of the stack of `frame` are known, now or from here on.
+fn bounded(local: &Local, frame: usize) -> bool {
+    let bounds = local.bounds();
+    let inside = (bounds.low..bounds.high).contains(&frame);
+    let _errno = os::KeepErrno::new();
+    inside || local.take_bounds(frame)
+}
+
+/// The known tag, or a new one, which is known from now on.
+fn known_or(local: &Local, key: &Key, context: u64, epoch: u32, new: impl FnOnce() -> Tag) -> Tag {
+    match local.find(key, context, epoch) {
+        Some(tag) if tag != MORE => Tag(tag),
+        _ => {
+            let _errno = os::KeepErrno::new();
+            let tag = new();
+            local.remember(key, context, epoch, tag.0);
+            tag
+        }
+    }
+}
+
+/// The return addresses above a frame pointer, at most `depth`.
+fn up_to(frame: usize, local: &Local, depth: usize) -> impl Iterator<Item = u64> + use<> {
+    let mut frames = Frames::new(frame, local.bounds());
+    let next = std::iter::from_fn(move || Some(frames.next()).filter(|&address| address != 0));
+    next.take(depth)
+}
+
+fn first_four(frame: usize, local: &Local) -> Key {
+    let mut frames = up_to(frame, local, 4);
+    [(); 4].map(|()| frames.next().unwrap_or(0))
+}
+
+/// A call stack of any length as a key: two independent hashes and the number of frames.
+fn hashed(frames: impl Iterator<Item = u64>) -> Key {
+    let (mut one, mut two, mut count) = (0_u64, 0_u64, 0);
+    for address in frames {
+        one = one.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(address).rotate_left(23);
+        two = (two ^ address).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        two ^= two >> 32;
+        count += 1;
+    }
+    [one, two, count, 1]
+}
+
+/// How many of `frames` reach the second function of the program's own; all, when they do not.
+fn sites_end(frames: impl Iterator<Item = u64>) -> usize {
+    // Until std's functions are known, a dozen frames reach far enough, but for the deepest.
+    const UNKNOWN: usize = 12;
+    // SAFETY: null, or a list that is never freed. Acquire: pairs with the Release in `set_library`.
+    let Some(library) = (unsafe { LIBRARY.load(Ordering::Acquire).as_ref() }) else {
+        return frames.take(UNKNOWN).count();
+    };
+    let (mut own, mut count) = (0, 0);
+    for address in frames {
+        count += 1;
+        own += usize::from(!contains(library, address));
+        if own == 2 {
+            break;
+        }
+    }
+    count
+}
+
+/// Whether the call before a return address lies in one of the ranges.
+fn contains(ranges: &[(u64, u64)], address: u64) -> bool {
+    let call = address - 1;
+    let after = ranges.partition_point(|range| range.0 <= call);
+    after > 0 && ranges.get(after - 1).is_some_and(|range| call < range.1)
+}
+
+fn new_tag_at(local: &Local, plan: Plan, context: u64, frame: usize, depth: usize) -> Tag {
+    let mut frames = [0; DEPTH_MAX];
+    let filled = up_to(frame, local, depth).zip(&mut frames).map(|(address, slot)| *slot = address).count();
+    new_tag(local, plan, context, Some(frames.get(..filled).unwrap_or_default()))
+}
+
+/// Interns an origin. `frames`: the call stack, if it is wanted.
+fn new_tag(local: &Local, plan: Plan, context: u64, frames: Option<&[u64]>) -> Tag {
+    let sampled = context & 1 != 0;
+    let trace = frames.map(|frames| TRACES.intern(frames));
+    let origin = Origin {
+        stack: Tag((context >> 32) as u32).stack(),
+        thread: plan.wants(Plan::THREAD).then(|| local.thread_name()),
+        class: (context as u32 >> 1).checked_sub(1).map(|class| class as u8),
+        birth: plan.wants(Plan::BIRTH).then(|| BIRTH.load(Ordering::Relaxed)),
+        trace: trace.or_else(|| sampled.then_some(super::traces::EMPTY)),
+        sampled,
+        thin: sampled && plan.wants(Plan::THIN),
+    };
+    Tag::of(origin.number())
+}
+
+/// The call stack by the compiler's unwind tables, from here outwards.
+#[cfg(feature = "symbols")]
+fn unwound(plan: Plan) -> ([u64; DEPTH_MAX], usize) {
+    // The first ones are our own, and those of the unwinder.
+    const OWN: usize = 10;
+    let depth = if plan.wants(Plan::STACKS) { DEPTH.load(Ordering::Relaxed) } else { REACHES[1] };
+    let depth = depth + OWN;
+    let (mut frames, mut count) = ([0; DEPTH_MAX], 0);
+    let _errno = os::KeepErrno::new();
+    // SAFETY: nothing else in this process unwinds by this crate's own state: without symbols it keeps none.
+    unsafe {
+        backtrace::trace_unsynchronized(|frame| {
+            let Some(slot) = frames.get_mut(count).filter(|_| count < depth) else {
+                return false;
+            };
+            *slot = frame.ip().addr() as u64;
+            count += 1;
+            true
+        });
+    }
+    (frames, count)
+}
+
+#[cfg(not(feature = "symbols"))]
+fn unwound(_plan: Plan) -> ([u64; DEPTH_MAX], usize) {
+    ([0; DEPTH_MAX], 0)
+}

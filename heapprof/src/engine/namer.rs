@@ -1,0 +1,138 @@
+//! What places in the program are called: the ticker's side of [`crate::symbols`], kept small.
+//!
+//! Files are opened when a call stack has no name yet, and closed again when none has come up for some
+//! samples. Names stay with the bands; frames are dropped with the files.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::capture;
+use super::config::Symbols;
+use super::traces::TRACES;
+use crate::options::Breakdown;
+use crate::symbols::{self, Frame, Image, Modules};
+
+/// Frames kept at most; beyond it all are dropped and found again.
+const FRAMES_MAX: usize = 1 << 16;
+/// Samples without a new name after which the files are closed.
+const IDLE_SAMPLES: u32 = 8;
+
+/// Names call stacks.
+pub(crate) struct Namer {
+    symbols: Symbols,
+    /// Whether frames come from frame pointers, so that what is no return address ends the stack.
+    by_frame_pointer: bool,
+    modules: Modules,
+    /// The files opened so far, by path; `None` for one that cannot be used.
+    images: HashMap<PathBuf, Option<Image>>,
+    frames: HashMap<u64, Arc<[Frame]>>,
+    /// Samples since a name was last made.
+    idle: u32,
+}
+
+impl Namer {
+    pub(crate) fn new(symbols: Symbols, by_frame_pointer: bool) -> Self {
+        Self {
+            symbols,
+            by_frame_pointer,
+            modules: Modules::loaded(),
+            images: HashMap::new(),
+            frames: HashMap::new(),
+            idle: 0,
+        }
+    }
+
+    /// To be called before each sample: looks whether code was loaded or unloaded, and closes files that
+    /// nobody has asked for lately.
+    pub(crate) fn refresh(&mut self) {
+        if !self.modules.is_current() {
+            self.modules = Modules::loaded();
+            self.close();
+            self.tell_library();
+        }
+        self.idle += 1;
+        if self.idle == IDLE_SAMPLES || self.frames.len() > FRAMES_MAX {
+            self.close();
+        }
+    }
+
+    fn close(&mut self) {
+        self.images = HashMap::new();
+        self.frames = HashMap::new();
+    }
+
+    /// Tells the hook which addresses are std's functions.
+    pub(crate) fn tell_library(&mut self) {
+        let mut ranges = Vec::new();
+        for module in self.modules.iter() {
+            let Ok(image) = module.image() else {
+                continue;
+            };
+            let moved =
+                |(first, end): (u64, u64)| (first.wrapping_add(module.bias), end.wrapping_add(module.bias));
+            ranges.extend(image.library_ranges(symbols::is_library_symbol).into_iter().map(moved));
+        }
+        ranges.sort_unstable();
+        capture::set_library(ranges);
+    }
+
+    /// The labels of a call stack's band in a breakdown, leaf first.
+    pub(crate) fn labels(&mut self, trace: u32, breakdown: Breakdown) -> Vec<String> {
+        self.idle = 0;
+        let addresses: Vec<u64> = TRACES.frames(trace).collect();
+        if self.symbols == Symbols::Offline {
+            return addresses.into_iter().map(|address| self.offset(address)).collect();
+        }
+        let mut frames = Vec::new();
+        for address in addresses {
+            if self.by_frame_pointer && !self.modules.is_return_address(address) {
+                break;
+            }
+            frames.extend(self.frames_of(address).iter().cloned());
+        }
+        match breakdown {
+            Breakdown::Arc => symbols::arc(&frames),
+            Breakdown::CallStack => symbols::call_stack(&frames),
+            Breakdown::Description => vec![symbols::description(&frames)],
+            Breakdown::Type => vec![symbols::type_name(&frames)],
+            _ => vec![symbols::module(&frames)],
+        }
+    }
+
+    /// The functions at a return address, innermost first; its offset where no name is known.
+    fn frames_of(&mut self, address: u64) -> Arc<[Frame]> {
+        if let Some(known) = self.frames.get(&address) {
+            return Arc::clone(known);
+        }
+        let named = self.modules.find(address).map(|(module, linked)| {
+            let image = self.images.entry(module.path.clone()).or_insert_with(|| module.image().ok());
+            image.as_ref().map(|image| image.frames(linked)).unwrap_or_default()
+        });
+        let mut frames = named.unwrap_or_default();
+        if frames.is_empty() {
+            frames.push(Frame { function: self.offset(address), ..Frame::default() });
+        }
+        let frames: Arc<[Frame]> = frames.into();
+        self.frames.insert(address, Arc::clone(&frames));
+        frames
+    }
+
+    /// `module+0x1f2c`, with the address as it was linked.
+    fn offset(&self, address: u64) -> String {
+        match self.modules.find(address) {
+            Some((module, linked)) => format!("{}+{linked:#x}", module.name),
+            None => String::from("?"),
+        }
+    }
+
+    /// The loaded files as the lines of an `app.modules` file.
+    pub(crate) fn modules(&self) -> String {
+        let hexadecimal = |id: &Vec<u8>| id.iter().map(|byte| format!("{byte:02x}")).collect();
+        let line = |module: &symbols::Module| {
+            let id = module.build_id.as_ref().map_or_else(|| String::from("-"), hexadecimal);
+            format!("module {} {id} {}\n", module.name, module.path.display())
+        };
+        self.modules.iter().map(line).collect()
+    }
+}

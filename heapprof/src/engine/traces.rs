@@ -1,0 +1,153 @@
+//! Call stacks as numbers: places (return addresses) and a tree of traces over them.
+//!
+//! A trace is a call stack, cut to the depth that the run's breakdowns need. Its row is (the trace of
+//! the caller, place), so traces that share their outer frames share rows. Both tables only grow, by
+//! any thread, without a lock: places are published by one compare-and-swap of a zero slot, traces by
+//! the protocol of [`super::arcs`].
+
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+
+use super::arcs::{Arcs, Row};
+use super::os;
+
+/// The trace of a block of which no caller is known.
+pub(crate) const EMPTY: u32 = 1;
+/// Stands for traces beyond the limit.
+pub(crate) const BEYOND: u32 = 0;
+/// Traces there can be at most.
+const TRACES_MAX: u32 = if cfg!(miri) { 64 } else { 1 << 18 };
+/// Slots for places; a power of two. Three quarters of them are used at most.
+const PLACES_MAX: usize = if cfg!(miri) { 64 } else { 1 << 18 };
+
+/// The process's traces.
+pub(crate) struct Traces {
+    rows: AtomicPtr<Row>,
+    slots: AtomicPtr<AtomicU32>,
+    places: AtomicPtr<AtomicU64>,
+    next: AtomicU32,
+    places_used: AtomicU32,
+}
+
+/// The process's traces.
+pub(crate) static TRACES: Traces = Traces {
+    rows: AtomicPtr::new(std::ptr::null_mut()),
+    slots: AtomicPtr::new(std::ptr::null_mut()),
+    places: AtomicPtr::new(std::ptr::null_mut()),
+    next: AtomicU32::new(EMPTY + 1),
+    places_used: AtomicU32::new(0),
+};
+
+impl Traces {
+    /// Maps the tables, if that has not been done; `false` when there is no memory for it. Called by one
+    /// thread at a time, before capturing begins.
+    pub(crate) fn set_up(&self) -> bool {
+        if !self.places.load(Ordering::Acquire).is_null() {
+            return true;
+        }
+        let rows = os::zeroed_pages(TRACES_MAX as usize * size_of::<Row>());
+        let slots = os::zeroed_pages(2 * TRACES_MAX as usize * size_of::<AtomicU32>());
+        let places = os::zeroed_pages(PLACES_MAX * size_of::<AtomicU64>());
+        let (Some(rows), Some(slots), Some(places)) = (rows, slots, places) else {
+            return false;
+        };
+        self.rows.store(rows.as_ptr().cast(), Ordering::Relaxed);
+        self.slots.store(slots.as_ptr().cast(), Ordering::Relaxed);
+        // Release: whoever sees the places sees the rest.
+        self.places.store(places.as_ptr().cast(), Ordering::Release);
+        true
+    }
+
+    fn places(&self) -> &'static [AtomicU64] {
+        let places = self.places.load(Ordering::Acquire);
+        if places.is_null() {
+            return &[];
+        }
+        // SAFETY: a mapping of PLACES_MAX zeroed atomics, never unmapped.
+        unsafe { std::slice::from_raw_parts(places, PLACES_MAX) }
+    }
+
+    fn arcs(&self) -> Option<Arcs<'static>> {
+        if self.places().is_empty() {
+            return None;
+        }
+        // SAFETY: `set_up` mapped the tables with these lengths before it published the places; zeroed
+        // atomics are valid, and nothing is unmapped.
+        let (rows, slots) = unsafe {
+            (
+                std::slice::from_raw_parts(self.rows.load(Ordering::Relaxed), TRACES_MAX as usize),
+                std::slice::from_raw_parts(self.slots.load(Ordering::Relaxed), 2 * TRACES_MAX as usize),
+            )
+        };
+        let next: &'static AtomicU32 = &TRACES.next;
+        Some(Arcs { rows, slots, next, limit: TRACES_MAX })
+    }
+
+    /// The number of a call stack of return addresses, innermost first; [`BEYOND`] when the tables are
+    /// full.
+    pub(crate) fn intern(&self, frames: &[u64]) -> u32 {
+        let Some(arcs) = self.arcs() else {
+            return BEYOND;
+        };
+        let called = |caller: u32, &address: &u64| arcs.child(caller, self.place(address)?);
+        frames.iter().rev().try_fold(EMPTY, called).unwrap_or(BEYOND)
+    }
+
+    /// The number of an address: where its slot is, from 1.
+    fn place(&self, address: u64) -> Option<u32> {
+        let places = self.places();
+        let mask = places.len().wrapping_sub(1);
+        // Fibonacci hashing, as in `arcs`.
+        let start = (address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
+        for at in (0..places.len()).map(|step| start.wrapping_add(step) & mask) {
+            let slot = places.get(at)?;
+            // Relaxed: the address is all there is to a place.
+            let mut seen = slot.load(Ordering::Relaxed);
+            if seen == 0 {
+                if self.places_used.load(Ordering::Relaxed) as usize >= places.len() / 4 * 3 {
+                    return None;
+                }
+                match slot.compare_exchange(0, address, Ordering::Relaxed, Ordering::Relaxed) {
+                    Ok(_) => {
+                        self.places_used.fetch_add(1, Ordering::Relaxed);
+                        seen = address;
+                    }
+                    Err(other) => seen = other,
+                }
+            }
+            if seen == address {
+                return Some(at as u32 + 1);
+            }
+        }
+        None
+    }
+
+    /// The return addresses of a trace, innermost first.
+    pub(crate) fn frames(&self, trace: u32) -> impl Iterator<Item = u64> {
+        let (arcs, places) = (self.arcs(), self.places());
+        let mut trace = trace;
+        std::iter::from_fn(move || {
+            let row = arcs.filter(|_| trace > EMPTY)?.rows.get(trace as usize)?;
+            trace = row.parent.load(Ordering::Relaxed);
+            let place = row.centre.load(Ordering::Relaxed) as usize;
+            Some(places.get(place.checked_sub(1)?)?.load(Ordering::Relaxed))
+        })
+    }
+
+    /// Whether a trace was refused because there was no room.
+    pub(crate) fn is_full(&self) -> bool {
+        self.next.load(Ordering::Relaxed) >= TRACES_MAX
+            || self.places_used.load(Ordering::Relaxed) as usize >= PLACES_MAX / 4 * 3
+    }
+
+    /// Bytes of the tables that can have been touched, at most.
+    pub(crate) fn touched_bytes(&self) -> u64 {
+        if self.places().is_empty() {
+            return 0;
+        }
+        let rows = u64::from(self.next.load(Ordering::Relaxed));
+        // Slots and places are scattered: each touches a page of its own at worst.
+        let scattered = (rows + u64::from(self.places_used.load(Ordering::Relaxed))) * 4096;
+        let whole = u64::from(TRACES_MAX) * 8 + PLACES_MAX as u64 * 8;
+        rows * size_of::<Row>() as u64 + scattered.min(whole)
+    }
+}

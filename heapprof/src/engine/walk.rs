@@ -1,0 +1,106 @@
+//! The call stack of the calling thread, by its frame pointers.
+//!
+//! A frame that keeps a frame pointer begins with the caller's frame pointer, and the return address
+//! lies above it. std is built so; a program's own crates are with `-Cforce-frame-pointers=yes`, and so
+//! is heapprof then, which is how a run finds out ([`keeps_frame_pointers`]). C code is not: it may leave
+//! anything in the register. So every hop must lead upwards, stay within the stack's mapping, and be
+//! aligned; what is read wrongly through a foreign frame is cut off when names are looked up.
+
+use super::os;
+
+/// One stack's limits in addresses: frames lie in `low..high`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) low: usize,
+    pub(crate) high: usize,
+}
+
+/// The frame pointer of the function that calls this; 0 where there is none to be had.
+#[inline(always)]
+#[allow(unused_mut, unused_assignments, reason = "assigned on some processors")]
+pub(crate) fn frame_here() -> usize {
+    let mut frame: usize = 0;
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    // SAFETY: reads a register.
+    unsafe {
+        std::arch::asm!("mov {}, rbp", out(reg) frame, options(nomem, nostack, preserves_flags))
+    };
+    #[cfg(all(target_arch = "aarch64", not(miri)))]
+    // SAFETY: reads a register.
+    unsafe {
+        std::arch::asm!("mov {}, x29", out(reg) frame, options(nomem, nostack, preserves_flags))
+    };
+    frame
+}
+
+/// The frames of a stack from a frame pointer upwards: (return address, frame pointer of the caller).
+#[derive(Clone, Copy)]
+pub(crate) struct Frames {
+    /// 0 at the end.
+    frame: usize,
+    /// The highest address at which a frame may begin.
+    last: usize,
+}
+
+impl Frames {
+    /// Frames within `bounds`, from the frame pointer `frame` on; none when that lies outside.
+    #[inline(always)]
+    pub(crate) fn new(frame: usize, bounds: Bounds) -> Self {
+        let last = bounds.high.saturating_sub(2 * size_of::<usize>());
+        let inside = frame >= bounds.low && frame <= last && frame % size_of::<usize>() == 0;
+        Self { frame: if inside { frame } else { 0 }, last }
+    }
+
+    /// The next return address; 0 at the end.
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> u64 {
+        if self.frame == 0 {
+            return 0;
+        }
+        let frame = self.frame as *const usize;
+        // SAFETY: the two words at `frame` lie in the mapped stack of the calling thread: `frame` is
+        // aligned, and was compared with both ends. Whatever is there, it is only a number to us.
+        let (above, address) = unsafe { (frame.read_volatile(), frame.add(1).read_volatile()) };
+        let goes_on = above > self.frame && above <= self.last && above % size_of::<usize>() == 0;
+        self.frame = if goes_on { above } else { 0 };
+        address as u64
+    }
+}
+
+/// The limits of the stack that an address lies in: of the mapping, and of the thread's own block
+/// above its stack. Asks the kernel; `None` when it does not tell.
+pub(crate) fn bounds_of(frame: usize) -> Option<Bounds> {
+    let mapping = os::mapping_of(frame)?;
+    let above = os::thread_block();
+    let high = if above > frame { mapping.high.min(above) } else { mapping.high };
+    // The main thread's stack grows downwards as far as it may.
+    let low = if mapping.grows { high.saturating_sub(os::stack_bytes_max()) } else { mapping.low };
+    Some(Bounds { low: low.min(frame), high })
+}
+
+/// Whether heapprof, and so most likely every crate of this build, keeps frame pointers: asked of two
+/// functions of its own. Anything else in the register fails one of the comparisons.
+pub(crate) fn keeps_frame_pointers() -> bool {
+    #[inline(never)]
+    fn inner(outer_mark: usize) -> bool {
+        let mark = 0_usize;
+        let low = std::hint::black_box(&raw const mark).addr();
+        let frame = frame_here();
+        if !(low < frame && frame < outer_mark && frame % size_of::<usize>() == 0) {
+            return false;
+        }
+        // SAFETY: `frame` lies between two locals of this thread's live frames, so it is mapped.
+        let above = unsafe { (frame as *const usize).read_volatile() };
+        above > outer_mark
+    }
+    #[inline(never)]
+    fn outer(top: usize) -> bool {
+        let mark = 0_usize;
+        let place = std::hint::black_box(&raw const mark).addr();
+        let kept = inner(place);
+        let frame = frame_here();
+        kept && frame > place && std::hint::black_box(frame) < top
+    }
+    let mark = 0_usize;
+    outer(std::hint::black_box(&raw const mark).addr())
+}
