@@ -41,6 +41,7 @@ const MAX_NESTED_SYMBOLS: usize = 64;
 
 /// An ELF file, opened to name addresses in it.
 pub struct Image {
+    build_id: Option<Vec<u8>>,
     /// What `symbols` were read from: the file itself, or one with its debug information.
     file: Watched,
     symbols: Symbols,
@@ -84,7 +85,13 @@ impl Image {
                 }
             }
         };
-        Ok(Image { file, symbols, debug_file: debug_file.transpose()?, debug: OnceCell::new() })
+        let debug_file = debug_file.transpose()?;
+        Ok(Image { build_id: elf.build_id, file, symbols, debug_file, debug: OnceCell::new() })
+    }
+
+    /// The GNU build id in the file; none if the linker wrote none.
+    pub fn build_id(&self) -> Option<&[u8]> {
+        self.build_id.as_deref()
     }
 
     /// The functions that the call before `address_as_linked`, a return address, belongs to: innermost first,
@@ -852,7 +859,8 @@ void second_call(void *p) { hidden(last); last = p; }
         }
         let refusal = |path: &Path, id: &[u8]| Image::open(path, Some(id)).map(|_| ()).unwrap_err();
         assert!(Image::open(&with, Some(&[0x12, 0x34, 0xAB, 0xCD])).is_ok());
-        assert!(Image::open(&with, None).is_ok() && Image::open(&without, None).is_ok());
+        assert_eq!(Image::open(&with, None).unwrap().build_id(), Some(&[0x12, 0x34, 0xAB, 0xCD][..]));
+        assert_eq!(Image::open(&without, None).unwrap().build_id(), None);
         let (with_name, without_name) = (with.display(), without.display());
         assert_eq!(refusal(&with, &[1, 0xFF]), format!("{with_name}: has build id 1234abcd, expected 01ff"));
         assert_eq!(refusal(&without, &[1]), format!("{without_name}: has no build id, expected 01"));

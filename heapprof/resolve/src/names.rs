@@ -1,0 +1,129 @@
+//! From the raw name of a band to the name it would have had if the program had looked it up itself.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+
+use heapprof::hp;
+use heapprof::symbols::{self, Frame};
+
+use crate::args::Breakdown;
+use crate::binaries::Binaries;
+
+/// Addresses whose frames are kept; beyond it all are dropped and found again.
+const FRAMES_MAX: usize = 1 << 16;
+
+/// Names bands.
+pub(crate) struct Names {
+    binaries: Binaries,
+    breakdown: Breakdown,
+    name_chars: usize,
+    /// By label, `app+0x1f2c`.
+    frames: HashMap<String, Rc<[Frame]>>,
+}
+
+impl Names {
+    pub(crate) fn new(binaries: Binaries, breakdown: Breakdown, name_chars: usize) -> Names {
+        Names { binaries, breakdown, name_chars, frames: HashMap::new() }
+    }
+
+    /// The name of a band, as a word for the file. A name without addresses stays, and so does one of whose
+    /// addresses none has a name.
+    ///
+    /// # Errors
+    /// As [`Binaries::frames`].
+    pub(crate) fn band(&mut self, raw: &str) -> Result<String, String> {
+        let labels = without_number(raw);
+        if !labels.split('/').any(|label| address(label).is_some()) {
+            return Ok(raw.to_owned());
+        }
+        let mut frames: Vec<Frame> = Vec::new();
+        for label in labels.split('/') {
+            frames.extend(self.frames(label)?.iter().cloned());
+        }
+        if !frames.iter().any(|frame| frame.named) {
+            return Ok(raw.to_owned());
+        }
+        let labels = match self.breakdown {
+            Breakdown::Arc => symbols::arc(&frames),
+            Breakdown::Callstack => symbols::call_stack(&frames),
+            Breakdown::Module => vec![symbols::module(&frames)],
+            Breakdown::Description => vec![symbols::description(&frames)],
+            Breakdown::Type => vec![symbols::type_name(&frames)],
+        };
+        Ok(word(&labels, self.name_chars))
+    }
+
+    fn frames(&mut self, label: &str) -> Result<Rc<[Frame]>, String> {
+        if let Some(known) = self.frames.get(label) {
+            return Ok(Rc::clone(known));
+        }
+        let mut frames = match address(label) {
+            Some((module, address)) => self.binaries.frames(module, address)?,
+            None => Vec::new(),
+        };
+        if frames.is_empty() {
+            let function = hp::unescape_label(label).into_owned();
+            frames.push(Frame { function, ..Frame::default() });
+        }
+        if self.frames.len() == FRAMES_MAX {
+            self.frames.clear();
+        }
+        let frames: Rc<[Frame]> = frames.into();
+        self.frames.insert(label.to_owned(), Rc::clone(&frames));
+        Ok(frames)
+    }
+}
+
+/// The labels of a name that was too long for the file and so got a number in front: `(7)app+0x1/.../app+0x2`.
+fn without_number(name: &str) -> &str {
+    let numbered = name.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+    match numbered {
+        Some((number, labels)) if number.bytes().all(|byte| byte.is_ascii_digit()) => labels,
+        _ => name,
+    }
+}
+
+/// Module and address as linked of `app+0x1f2c`.
+fn address(label: &str) -> Option<(&str, u64)> {
+    let (module, digits) = label.rsplit_once("+0x")?;
+    let is_plain = !module.is_empty() && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    is_plain.then(|| Some((module, u64::from_str_radix(digits, 16).ok()?)))?
+}
+
+/// The word for labels, leaf first, as the profiler writes it: a name that is shortened gets a number that
+/// depends on the whole name only.
+fn word(labels: &[String], name_chars: usize) -> String {
+    let word = labels.iter().map(|label| hp::escape_label(label)).collect::<Vec<_>>().join("/");
+    if word.chars().count() <= name_chars && word.len() <= hp::MAX_NAME_BYTES {
+        return word;
+    }
+    // FNV-1a.
+    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    hp::stack_name(word.bytes().fold(0x811C_9DC5, step), labels.iter().map(String::as_str), name_chars)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_told_from_other_labels() {
+        assert_eq!(address("app+0x1f2C"), Some(("app", 0x1F2C)));
+        assert_eq!(address("a+0x1+0x2"), Some(("a+0x1", 2)));
+        for label in
+            ["MAIN", "app", "+0x1", "app+0x", "app+0x+1", "app+0xg", "app+0x11111111111111111", "?", "..."]
+        {
+            assert_eq!(address(label), None, "{label}");
+        }
+        assert_eq!(without_number("(12)app+0x1/app+0x2"), "app+0x1/app+0x2");
+        assert_eq!([without_number("(x)app+0x1"), without_number("(1app")], ["(x)app+0x1", "(1app"]);
+    }
+
+    #[test]
+    fn long_names_keep_a_number_of_their_own() {
+        let name = |leaf: &str| word(&[leaf.repeat(30), "root".to_owned()], 20);
+        assert_ne!(name("ab"), name("ac"));
+        assert!(name("ab").starts_with('(') && name("ab").chars().count() <= 20);
+        assert_eq!(word(&["app::a b".to_owned(), "app::main:3".to_owned()], 60), "app::a~b/app::main:3");
+    }
+}
