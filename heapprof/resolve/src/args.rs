@@ -19,8 +19,8 @@ use clap::{Parser, ValueEnum};
     after_help = "Exit codes: 0 the profile is written (bands may have stayed raw, which stderr tells), 1 an input \
                   cannot be used or the output cannot be written (there is none then), 2 wrong usage.\n\n\
                   Examples:\n  \
-                  heapprof-resolve app.hp                          into app.resolved.hp, with the files where they ran\n  \
-                  heapprof-resolve app.hp --binary build/app       with the program from elsewhere\n  \
+                  heapprof-resolve app.hp                          into app.resolved.hp\n  \
+                  heapprof-resolve app.hp --binary build/app       the program is elsewhere\n  \
                   heapprof-resolve app.type.hp -o - | hp2svg > app.svg"
 )]
 pub(crate) struct ResolveArgs {
