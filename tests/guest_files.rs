@@ -526,7 +526,7 @@ fn any_program_name_will_do() {
     for name in names {
         let folder = Folder::new();
         let guest = folder.guest_named(OsStr::from_bytes(name), "keeps").arg("1000").arg("9").profiled();
-        guest.run().ended_with(7);
+        guest.env("HEAPPROF_BREAKDOWN", "stack").run().ended_with(7);
         let name = std::str::from_utf8(name).unwrap();
         assert_eq!(folder.files(), [format!("{name}.hp"), format!("{name}.prof")]);
         profile_of(&folder, name, 1_000);

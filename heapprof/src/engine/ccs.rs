@@ -52,11 +52,13 @@ pub(crate) struct Stacks {
     /// CPU nanoseconds by stack number; added to by the ticker and by ending threads.
     times: AtomicPtr<AtomicU64>,
     centres: AtomicPtr<AtomicPtr<Site>>,
-    /// Rows mapped, fixed by `set_up`.
+    /// Rows mapped, for stacks and for origins below them; fixed by `set_up`.
     room: AtomicU32,
-    /// Stacks allowed: at most `room`.
+    /// Stacks allowed, built-in ones included: at most `room`.
     limit: AtomicU32,
-    /// The next stack number.
+    /// Stacks there are, built-in ones included.
+    stacks: AtomicU32,
+    /// The next number.
     next: AtomicU32,
     /// The next centre number.
     next_centre: AtomicU32,
@@ -70,6 +72,7 @@ pub(crate) static STACKS: Stacks = Stacks {
     centres: AtomicPtr::new(std::ptr::null_mut()),
     room: AtomicU32::new(0),
     limit: AtomicU32::new(0),
+    stacks: AtomicU32::new(FIRST),
     next: AtomicU32::new(FIRST),
     next_centre: AtomicU32::new(FIRST),
 };
@@ -93,12 +96,13 @@ unsafe fn entries<T>(start: &AtomicPtr<T>, len: usize) -> &'static [T] {
 }
 
 impl Stacks {
-    /// Maps the tables for stacks below `stacks`. Called once, before any block is tagged; `false`
-    /// when there is no memory for it. The release of the mode publishes the addresses.
-    pub(crate) fn set_up(&self, stacks: u32) -> bool {
-        self.rows.store(table(stacks as usize), Ordering::Relaxed);
-        self.slots.store(table(Self::slot_count(stacks)), Ordering::Relaxed);
-        self.times.store(table(stacks as usize), Ordering::Relaxed);
+    /// Maps the tables for `room` numbers, of which up to `stacks` are for stacks. Called once, before any
+    /// block is tagged; `false` when there is no memory for it. The release of the mode publishes the
+    /// addresses.
+    pub(crate) fn set_up(&self, room: u32, stacks: u32) -> bool {
+        self.rows.store(table(room as usize), Ordering::Relaxed);
+        self.slots.store(table(Self::slot_count(room)), Ordering::Relaxed);
+        self.times.store(table(room as usize), Ordering::Relaxed);
         self.centres.store(table(CENTRES_MAX), Ordering::Relaxed);
         let tables = [
             self.rows.load(Ordering::Relaxed).is_null(),
@@ -109,8 +113,8 @@ impl Stacks {
         if tables.contains(&true) {
             return false;
         }
-        self.room.store(stacks, Ordering::Relaxed);
-        self.limit.store(stacks, Ordering::Relaxed);
+        self.room.store(room, Ordering::Relaxed);
+        self.limit.store(stacks.min(room), Ordering::Relaxed);
         // Zipped, not indexed: the hook's first call comes here, and no path of its may panic.
         let built_in = (0..).zip(&BUILT_IN).zip(self.arcs().rows).zip(self.centres());
         for (((number, site), row), centre) in built_in.skip(MAIN as usize) {
@@ -122,8 +126,8 @@ impl Stacks {
     }
 
     /// Twice the rows, as a power of two, so that probing is short and always finds a free slot.
-    fn slot_count(stacks: u32) -> usize {
-        (2 * stacks as usize).next_power_of_two()
+    fn slot_count(room: u32) -> usize {
+        (2 * room as usize).next_power_of_two()
     }
 
     /// Bytes of the tables that can have been touched, at most: rows and times fill from the front,
@@ -134,13 +138,18 @@ impl Stacks {
         rows + slots + u64::from(self.next_centre.load(Ordering::Relaxed)) * 8
     }
 
+    /// The tree, in which numbers below `limit` may be handed out.
+    fn arcs_to(&self, limit: u32) -> Arcs<'static> {
+        Arcs { limit, ..self.arcs() }
+    }
+
     fn arcs(&self) -> Arcs<'static> {
         let room = self.room.load(Ordering::Relaxed);
         // SAFETY: `set_up` made the tables with these lengths; zeroed atomics are valid.
         let (rows, slots) =
             unsafe { (entries(&self.rows, room as usize), entries(&self.slots, Self::slot_count(room))) };
         let next: &'static AtomicU32 = &STACKS.next;
-        Arcs { rows, slots, next, limit: self.limit.load(Ordering::Relaxed) }
+        Arcs { rows, slots, next, limit: room }
     }
 
     fn times(&self) -> &'static [AtomicU64] {
@@ -161,7 +170,12 @@ impl Stacks {
         limit
     }
 
-    /// Stack numbers handed out so far are below this.
+    /// How many stacks there may be.
+    pub(crate) fn limit(&self) -> u32 {
+        self.limit.load(Ordering::Relaxed)
+    }
+
+    /// Numbers handed out so far, to stacks and origins, are below this.
     pub(crate) fn count(&self) -> u32 {
         self.next.load(Ordering::Relaxed)
     }
@@ -175,12 +189,23 @@ impl Stacks {
         if let Some(older) = self.ancestors(stack).find(|&older| self.centre(older) == centre) {
             return older;
         }
+        // A limit of 0 adds nothing.
+        if let Some(known) = self.arcs_to(0).child(stack, centre) {
+            return known;
+        }
+        let is_within = |stacks: u32| (stacks < self.limit()).then_some(stacks + 1);
+        if self.stacks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_within).is_err() {
+            return OTHER;
+        }
         self.arcs().child(stack, centre).unwrap_or(OTHER)
     }
 
-    /// The child of an origin under a key that is no centre's; the origin itself beyond the limit.
+    /// The child of an origin under a key that is no centre's; the origin itself beyond the limit. The
+    /// room for stacks that there may yet be is not taken.
     pub(crate) fn refine(&self, origin: u32, key: u32) -> u32 {
-        self.arcs().child(origin, key).unwrap_or(origin)
+        let kept = self.limit().saturating_sub(self.stacks.load(Ordering::Relaxed));
+        let limit = self.room.load(Ordering::Relaxed).saturating_sub(kept);
+        self.arcs_to(limit).child(origin, key).unwrap_or(origin)
     }
 
     /// The number of a site's centre, given on first use; OTHER beyond the limit.

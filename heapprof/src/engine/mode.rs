@@ -149,23 +149,31 @@ fn asked() -> Option<bool> {
 /// Maps every table that the hook touches, and asks to be told of forks: a child's thread has another
 /// number and another clock, whether a profile runs or not.
 fn set_up() -> bool {
-    let stacks = table_stacks();
-    let ready = shard::SHARDS.set_up(stacks) && ccs::STACKS.set_up(stacks) && thread::set_up();
+    let (room, stacks) = table_sizes();
+    let ready = shard::SHARDS.set_up(room) && ccs::STACKS.set_up(room, stacks) && thread::set_up();
     if ready {
         os::in_forked_child(profiler::on_fork);
     }
     ready
 }
 
-/// Stacks that the tables have room for: a smaller limit may be set later, a greater one not.
+/// Numbers that the tables have room for, and how many of them are for stacks: a smaller limit of stacks
+/// may be set later, a greater one not. The rest is for origins, of which several breakdowns need more.
 ///
 /// Under a limit of address space all tables of some threads together take an eighth of it at most:
 /// the program comes first.
-fn table_stacks() -> u32 {
+fn table_sizes() -> (u32, u32) {
     const THREADS: u64 = 4;
     let asked =
         os::variable(c"HEAPPROF_STACKS").and_then(|value| std::str::from_utf8(value).ok()?.parse().ok());
     let stacks = asked.filter(|stacks| STACKS_RANGE.contains(stacks)).unwrap_or(STACKS_DEFAULT);
+    let origins = match os::variable(c"HEAPPROF_BREAKDOWN") {
+        Some(_) => 1 << 18,
+        None => 1 << 16,
+    };
     let bearable = os::address_space_bytes() / 8 / THREADS / shard::BYTES_PER_STACK;
-    stacks.min(u32::try_from(bearable).unwrap_or(u32::MAX)).max(*STACKS_RANGE.start())
+    let bearable = u32::try_from(bearable).unwrap_or(u32::MAX).max(2 * STACKS_RANGE.start());
+    let room = (stacks + if cfg!(miri) { 64 } else { origins }).min(bearable);
+    // Less than asked only where there is not enough.
+    (room, if room < bearable { stacks } else { stacks.min(room / 2) })
 }

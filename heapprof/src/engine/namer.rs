@@ -10,6 +10,7 @@ use std::sync::Arc;
 use super::capture;
 use super::config::Symbols;
 use super::traces::TRACES;
+use crate::hp;
 use crate::options::Breakdown;
 use crate::symbols::{self, Frame, Image, Modules};
 
@@ -43,10 +44,11 @@ impl Namer {
         }
     }
 
-    /// To be called before each sample: looks whether code was loaded or unloaded, and closes files that
-    /// nobody has asked for lately.
-    pub(crate) fn refresh(&mut self) {
-        if !self.modules.is_current() {
+    /// To be called before each sample: looks whether code was loaded or unloaded, which it returns, and
+    /// closes files that nobody has asked for lately.
+    pub(crate) fn refresh(&mut self) -> bool {
+        let has_changed = !self.modules.is_current();
+        if has_changed {
             self.modules = Modules::loaded();
             self.close();
             self.tell_library();
@@ -55,6 +57,7 @@ impl Namer {
         if self.idle == IDLE_SAMPLES || self.frames.len() > FRAMES_MAX {
             self.close();
         }
+        has_changed
     }
 
     fn close(&mut self) {
@@ -80,15 +83,13 @@ impl Namer {
     /// The labels of a call stack's band in a breakdown, leaf first.
     pub(crate) fn labels(&mut self, trace: u32, breakdown: Breakdown) -> Vec<String> {
         self.idle = 0;
-        let addresses: Vec<u64> = TRACES.frames(trace).collect();
+        let is_real = |address: &u64| !self.by_frame_pointer || self.modules.is_return_address(*address);
+        let addresses: Vec<u64> = TRACES.frames(trace).take_while(is_real).collect();
         if self.symbols == Symbols::Offline {
             return addresses.into_iter().map(|address| self.offset(address)).collect();
         }
         let mut frames = Vec::new();
         for address in addresses {
-            if self.by_frame_pointer && !self.modules.is_return_address(address) {
-                break;
-            }
             frames.extend(self.frames_of(address).iter().cloned());
         }
         match breakdown {
@@ -126,12 +127,14 @@ impl Namer {
         }
     }
 
-    /// The loaded files as the lines of an `app.modules` file.
-    pub(crate) fn modules(&self) -> String {
+    /// The loaded files as the lines of an `app.modules` file: name in the bands, build id, path.
+    pub(crate) fn module_lines(&self) -> String {
         let hexadecimal = |id: &Vec<u8>| id.iter().map(|byte| format!("{byte:02x}")).collect();
         let line = |module: &symbols::Module| {
             let id = module.build_id.as_ref().map_or_else(|| String::from("-"), hexadecimal);
-            format!("module {} {id} {}\n", module.name, module.path.display())
+            // A line each, whatever the path.
+            let path = module.path.display().to_string().replace('\n', "?");
+            format!("module {} {id} {path}\n", hp::escape_label(&module.name))
         };
         self.modules.iter().map(line).collect()
     }

@@ -17,6 +17,7 @@ use super::config::{self, Config, Sample};
 use super::mode::{self, Mode};
 use super::recorder::Recorder;
 use super::shard::Figure;
+use super::traces::TRACES;
 use super::{files, os, snapshot, thread, ticker};
 use crate::error::{Error, Kind};
 use crate::figures::Summary;
@@ -445,12 +446,16 @@ fn tell(summary: &Summary, looks: u64) {
         "{hp}{more} {has} {} samples, {prof} the time and allocation report from {looks} looks at the threads",
         summary.samples
     ));
+    if TRACES.is_full() {
+        os::say("there was no room for all call stacks; the rest is in the band OTHER");
+    }
     let count = STACKS.count();
     // Nothing but folding leads there.
     let folded = snapshot::total(Figure::Entries, count)[ccs::OTHER as usize];
     if folded > 0 {
         os::say(&format!(
-            "the limit of {count} stacks was reached; {folded} entries went to the band OTHER (HEAPPROF_STACKS)"
+            "the limit of {} stacks was reached; {folded} entries went to the band OTHER (HEAPPROF_STACKS)",
+            STACKS.limit()
         ));
     }
 }

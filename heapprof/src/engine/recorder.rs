@@ -3,13 +3,15 @@
 //! The data flow of a sample: clock, live bytes by origin, rows by band, text, one write to each file.
 
 use std::collections::BTreeMap;
+#[cfg(feature = "symbols")]
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::bands::{self, Bands, Selection, Source};
 use super::capture::{self, Plan};
 use super::ccs::{self, STACKS};
-use super::config::{Config, Sample};
+use super::config::{Config, Sample, Symbols};
 use super::files::{self, HpFile};
 use super::snapshot::{self, LiveBytes, Work};
 use super::{origin, os, resident, walk};
@@ -108,7 +110,11 @@ impl Recorder {
             before: Work::default(),
             live_bytes: LiveBytes::default(),
             selection: Selection::new(&config),
-            source: Source { namer: namer(&config, plan), births_us: vec![0], name_chars: config.name_chars },
+            source: Source {
+                namer: namer(&config, plan),
+                births_us: vec![0],
+                name_chars: name_chars(&config),
+            },
             text: Vec::new(),
             config,
         };
@@ -156,6 +162,8 @@ impl Recorder {
             }
             self.charts.push(chart);
         }
+        #[cfg(feature = "symbols")]
+        self.write_modules()?;
         Ok(())
     }
 
@@ -177,7 +185,7 @@ impl Recorder {
     /// The file that could not be written; it is complete up to the sample before.
     pub(crate) fn sample(&mut self, marks_us: &[u64]) -> Result<(), Error> {
         self.last_us = self.now_us().max(self.last_us + 1);
-        self.refresh_names();
+        self.refresh_names()?;
         let held = self.read();
         self.take_version()?;
         for chart in &mut self.charts {
@@ -263,15 +271,35 @@ impl Recorder {
         }
     }
 
-    #[cfg(feature = "symbols")]
-    fn refresh_names(&mut self) {
-        if let Some(namer) = &mut self.source.namer {
-            namer.refresh();
+    /// Looks which code is loaded now.
+    ///
+    /// # Errors
+    /// The list of modules that could not be written.
+    fn refresh_names(&mut self) -> Result<(), Error> {
+        #[cfg(feature = "symbols")]
+        if self.source.namer.as_mut().is_some_and(bands::Namer::refresh) {
+            self.write_modules()?;
         }
+        Ok(())
     }
 
-    #[cfg(not(feature = "symbols"))]
-    fn refresh_names(&mut self) {}
+    /// Where bands are addresses: writes what they are addresses of, beside the `.hp` file.
+    #[cfg(feature = "symbols")]
+    fn write_modules(&self) -> Result<(), Error> {
+        let (Some(namer), Some(first)) = (&self.source.namer, self.charts.first()) else {
+            return Ok(());
+        };
+        if self.config.symbols != Symbols::Offline {
+            return Ok(());
+        }
+        let mut text = String::from("heapprof modules 1\n");
+        for chart in &self.charts {
+            let file = chart.hp.path().file_name().unwrap_or_default().to_string_lossy();
+            text += &format!("profile {} {}\n", hp::escape_label(&file), chart.breakdown.name());
+        }
+        text += &namer.module_lines();
+        files::replace(&first.hp.path().with_extension("modules"), |out| out.write_all(text.as_bytes()))
+    }
 
     /// Finds out which of the loaded functions are std's, for the hook. Takes its time.
     pub(crate) fn tell_library(&mut self) {
@@ -453,6 +481,11 @@ fn spread(bytes: &[u64]) -> Vec<u64> {
 fn default_breakdown() -> Breakdown {
     let has_centres = STACKS.sites().any(|(number, _)| number >= ccs::FIRST);
     if has_centres || !cfg!(feature = "symbols") { Breakdown::Stack } else { Breakdown::Arc }
+}
+
+/// The longest name: addresses are always whole, since a tool is to read them.
+fn name_chars(config: &Config) -> usize {
+    if config.symbols == Symbols::Offline { usize::MAX } else { config.name_chars }
 }
 
 /// Mean bytes between two chosen blocks.

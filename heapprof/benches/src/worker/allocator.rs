@@ -20,7 +20,7 @@ pub(crate) use scope;
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-#[cfg(feature = "lean")]
+#[cfg(any(feature = "lean", feature = "sites"))]
 #[global_allocator]
 static ALLOCATOR: heapprof::HeapProf = heapprof::HeapProf::new();
 
