@@ -63,3 +63,15 @@ fn name_chars(text: &str) -> Result<usize, String> {
     let chars = text.parse().ok().filter(|chars| *chars >= 8);
     chars.ok_or_else(|| format!("read `{text}`, expected a whole number of 8 or more"))
 }
+
+impl From<Breakdown> for heapprof::Breakdown {
+    fn from(breakdown: Breakdown) -> Self {
+        match breakdown {
+            Breakdown::Arc => Self::Arc,
+            Breakdown::Callstack => Self::CallStack,
+            Breakdown::Module => Self::Module,
+            Breakdown::Description => Self::Description,
+            Breakdown::Type => Self::Type,
+        }
+    }
+}

@@ -43,14 +43,8 @@ impl Names {
         if !frames.iter().any(|frame| frame.named) {
             return Ok(raw.to_owned());
         }
-        let labels = match self.breakdown {
-            Breakdown::Arc => symbols::arc(&frames),
-            Breakdown::Callstack => symbols::call_stack(&frames),
-            Breakdown::Module => vec![symbols::module(&frames)],
-            Breakdown::Description => vec![symbols::description(&frames)],
-            Breakdown::Type => vec![symbols::type_name(&frames)],
-        };
-        Ok(word(&labels, self.name_chars))
+        let labels = symbols::labels(&frames, self.breakdown.into());
+        Ok(hp::path_name(labels.iter().map(String::as_str), self.name_chars))
     }
 
     fn frames(&mut self, label: &str) -> Result<Rc<[Frame]>, String> {
@@ -90,18 +84,6 @@ fn address(label: &str) -> Option<(&str, u64)> {
     is_plain.then(|| Some((module, u64::from_str_radix(digits, 16).ok()?)))?
 }
 
-/// The word for labels, leaf first, as the profiler writes it: a name that is shortened gets a number that
-/// depends on the whole name only.
-fn word(labels: &[String], name_chars: usize) -> String {
-    let word = labels.iter().map(|label| hp::escape_label(label)).collect::<Vec<_>>().join("/");
-    if word.chars().count() <= name_chars && word.len() <= hp::MAX_NAME_BYTES {
-        return word;
-    }
-    // FNV-1a.
-    let step = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    hp::stack_name(word.bytes().fold(0x811C_9DC5, step), labels.iter().map(String::as_str), name_chars)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,13 +99,5 @@ mod tests {
         }
         assert_eq!(without_number("(12)app+0x1/app+0x2"), "app+0x1/app+0x2");
         assert_eq!([without_number("(x)app+0x1"), without_number("(1app")], ["(x)app+0x1", "(1app"]);
-    }
-
-    #[test]
-    fn long_names_keep_a_number_of_their_own() {
-        let name = |leaf: &str| word(&[leaf.repeat(30), "root".to_owned()], 20);
-        assert_ne!(name("ab"), name("ac"));
-        assert!(name("ab").starts_with('(') && name("ab").chars().count() <= 20);
-        assert_eq!(word(&["app::a b".to_owned(), "app::main:3".to_owned()], 60), "app::a~b/app::main:3");
     }
 }

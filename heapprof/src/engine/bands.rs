@@ -149,14 +149,10 @@ impl Name {
     /// the same in every run.
     fn word(&self, chars: usize) -> String {
         let labels = self.labels.iter().map(String::as_str);
-        if let Some(number) = self.number {
-            return hp::stack_name(number, labels, chars);
+        match self.number {
+            Some(number) => hp::stack_name(number, labels, chars),
+            None => hp::path_name(labels, chars),
         }
-        let word = labels.clone().map(hp::escape_label).collect::<Vec<_>>().join("/");
-        if word.chars().count() <= chars && word.len() <= hp::MAX_NAME_BYTES {
-            return word;
-        }
-        hp::stack_name(digest(&word), labels, chars)
     }
 
     /// Whether a pattern matches the name or, of a stack, any of its labels.
@@ -165,12 +161,6 @@ impl Name {
         let whole = self.labels.join("/");
         self.labels.iter().chain([&whole]).any(|text| is_like(&pattern, &text.chars().collect::<Vec<_>>()))
     }
-}
-
-/// Six digits that are the same for the same text in every run, by FNV-1a.
-fn digest(text: &str) -> u32 {
-    let hash = |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    text.bytes().fold(0x811C_9DC5, hash) % 1_000_000
 }
 
 /// Whether a text matches a pattern, in which `*` is any text and `?` any character.
@@ -324,15 +314,5 @@ mod tests {
         assert_eq!([named(3), named(4)], ["3-4", "3-4"]);
         assert_eq!([named(17), named(32), named(33)], ["17-32", "17-32", "33-64"]);
         assert_eq!(named(1 << 30), "536870913-1073741824");
-    }
-
-    #[test]
-    fn a_shortened_name_keeps_a_number_of_its_own() {
-        let name = |leaf: &str| Name { number: None, labels: vec![leaf.repeat(30), String::from("root")] };
-        let words = [name("ab").word(20), name("ac").word(20)];
-        assert_ne!(words[0], words[1]);
-        assert_eq!(name("ab").word(20), words[0]);
-        assert!(words.iter().all(|word| word.chars().count() <= 20), "{words:?}");
-        assert_eq!(name("a").word(60), format!("{}/root", "a".repeat(30)));
     }
 }

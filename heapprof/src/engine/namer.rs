@@ -92,13 +92,7 @@ impl Namer {
         for address in addresses {
             frames.extend(self.frames_of(address).iter().cloned());
         }
-        match breakdown {
-            Breakdown::Arc => symbols::arc(&frames),
-            Breakdown::CallStack => symbols::call_stack(&frames),
-            Breakdown::Description => vec![symbols::description(&frames)],
-            Breakdown::Type => vec![symbols::type_name(&frames)],
-            _ => vec![symbols::module(&frames)],
-        }
+        symbols::labels(&frames, breakdown)
     }
 
     /// The functions at a return address, innermost first; its offset where no name is known.

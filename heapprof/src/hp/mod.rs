@@ -53,7 +53,7 @@ mod profile;
 mod reader;
 mod writer;
 
-pub use name::{MAX_NAME_BYTES, escape_label, stack_name, unescape_label};
+pub use name::{MAX_NAME_BYTES, escape_label, path_name, stack_name, unescape_label};
 pub use profile::{Band, Profile, read};
 pub use reader::{Cut, Error, Event, Field, Lack, READER_NAME_BYTES, Reader, Value};
 pub use writer::{MAX_TIME_S, Writer, push_header, push_mark, push_sample};

@@ -127,6 +127,26 @@ pub fn stack_name<'a>(
     fit(&prefix, &labels, MAX_NAME_BYTES, str::len)
 }
 
+/// Names a band by labels, leaf first, each escaped: `leaf/parent/root`. One longer than `max_chars` characters or
+/// [`MAX_NAME_BYTES`] bytes is shortened as by [`stack_name`], and its number is made of the whole name: the same
+/// in every run, and different for names that are shortened alike.
+///
+/// ```
+/// use heapprof::hp::path_name;
+/// assert_eq!(path_name(["app::load", "app::main:7"], 60), "app::load/app::main:7");
+/// assert_eq!(path_name(["app::load", "app::main:7"], 18), "(759466)a...d/app:");
+/// ```
+pub fn path_name<'a>(labels_leaf_first: impl IntoIterator<Item = &'a str>, max_chars: usize) -> String {
+    let labels: Vec<&str> = labels_leaf_first.into_iter().collect();
+    let whole = labels.iter().map(|label| escape_label(label)).collect::<Vec<_>>().join("/");
+    if whole.chars().count() <= max_chars && whole.len() <= MAX_NAME_BYTES {
+        return whole;
+    }
+    // FNV-1a, to six digits.
+    let step = |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    stack_name(whole.bytes().fold(0x811C_9DC5, step) % 1_000_000, labels, max_chars)
+}
+
 /// `prefix` and as much of `labels` as has room in `limit`, in the unit of `measure`.
 fn fit(prefix: &str, labels: &[Cow<str>], limit: usize, measure: fn(&str) -> usize) -> String {
     let whole = labels.iter().map(|label| measure(label) + 1).sum::<usize>().saturating_sub(1);
@@ -245,6 +265,15 @@ mod tests {
             assert!(name.starts_with("(123)"), "{name}");
             assert!(name.chars().count() <= limit.max(5), "{limit}: {name}");
         }
+    }
+
+    #[test]
+    fn paths_that_are_shortened_alike_have_numbers_of_their_own() {
+        let name = |leaf: &str, chars| path_name([&*leaf.repeat(30), "root"], chars);
+        assert_ne!(name("ab", 20), name("ac", 20));
+        assert!(name("ab", 20).chars().count() <= 20);
+        assert_eq!(name("a", 60), format!("{}/root", "a".repeat(30)));
+        assert_eq!(path_name(["app::a b", "app::main:3"], 60), "app::a~b/app::main:3");
     }
 
     #[test]
