@@ -75,7 +75,8 @@ pub fn is_library(function: &str) -> bool {
 ///
 /// Labels have no generic arguments and no hash, and are the same for both mangling schemes as far as
 /// the names tell. Library frames are passed over. Without any frame of the user's, the label is the
-/// outermost library function that is not the runtime's; without any name, the innermost frame.
+/// outermost library function that is not the runtime's; without that, as in a stripped program, frames
+/// without name count as the user's.
 ///
 /// ```
 /// use heapprof::symbols::{Frame, arc};
@@ -90,17 +91,15 @@ pub fn is_library(function: &str) -> bool {
 pub fn arc(frames: &[Frame]) -> Vec<String> {
     let names = full_names(frames);
     let stack = Stack::of(frames, &names);
-    let mut users = stack.users();
-    let Some(asked) = users.next() else {
-        return vec![stack.substitute().map_or(UNKNOWN.into(), Seen::label)];
-    };
-    let mut arc = vec![asked.label()];
-    arc.extend(users.next().map(Seen::call));
-    arc
+    match stack.shown()[..] {
+        [] => vec![UNKNOWN.to_owned()],
+        [asked] => vec![asked.label()],
+        [asked, caller, ..] => vec![asked.label(), caller.call()],
+    }
 }
 
 /// The labels of all user's functions in a call stack, of the one that asked first; recursion is kept.
-/// As in [`arc`], one label if there is none.
+/// Where there is none, as in [`arc`].
 ///
 /// ```
 /// use heapprof::symbols::{Frame, call_stack};
@@ -111,8 +110,10 @@ pub fn arc(frames: &[Frame]) -> Vec<String> {
 pub fn call_stack(frames: &[Frame]) -> Vec<String> {
     let names = full_names(frames);
     let stack = Stack::of(frames, &names);
-    let labels: Vec<String> = stack.users().map(Seen::label).collect();
-    if labels.is_empty() { arc(frames) } else { labels }
+    match stack.shown()[..] {
+        [] => vec![UNKNOWN.to_owned()],
+        ref shown => shown.iter().map(|seen| seen.label()).collect(),
+    }
 }
 
 /// The path of the module of the function that asked: `app::cache` for `app::cache::Cache::insert`.
@@ -129,8 +130,7 @@ pub fn call_stack(frames: &[Frame]) -> Vec<String> {
 pub fn module(frames: &[Frame]) -> String {
     let names = full_names(frames);
     let stack = Stack::of(frames, &names);
-    let asked = stack.users().next().or_else(|| stack.substitute());
-    let module = asked.and_then(|seen| match &seen.path {
+    let module = stack.shown().first().and_then(|seen| match &seen.path {
         Some(_) if seen.is_by_file() => {
             seen.name.strip_suffix(&seen.frame.function)?.strip_suffix("::").map(str::to_owned)
         }
@@ -296,10 +296,20 @@ impl<'a> Stack<'a> {
         self.seen[..end].iter().rev().filter_map(|seen| seen.path.as_ref())
     }
 
-    /// The frame that stands in where no frame is the user's.
-    fn substitute(&self) -> Option<&Seen<'a>> {
-        let named = || self.seen.iter().rev().filter(|seen| seen.kind == Kind::Library);
-        named().find(|seen| !seen.is_runtime()).or_else(|| named().next()).or_else(|| self.seen.first())
+    /// The frames that a band shows, innermost first: the user's; else the outermost function of the library
+    /// that is not the runtime's; else frames without name, since the program may be stripped; else the
+    /// runtime's outermost.
+    fn shown(&self) -> Vec<&Seen<'a>> {
+        let of = |kind| self.seen.iter().filter(move |seen| seen.kind == kind);
+        let users: Vec<&Seen<'a>> = of(Kind::User).collect();
+        if !users.is_empty() {
+            return users;
+        }
+        if let Some(library) = of(Kind::Library).rfind(|seen| !seen.is_runtime()) {
+            return vec![library];
+        }
+        let unnamed: Vec<&Seen<'a>> = of(Kind::Unnamed).collect();
+        if unnamed.is_empty() { of(Kind::Library).next_back().into_iter().collect() } else { unnamed }
     }
 }
 
@@ -414,7 +424,7 @@ mod tests {
     #[test]
     fn real_stacks_have_the_names_a_reader_expects() {
         let cases = cases();
-        assert_eq!(cases.len(), 201);
+        assert_eq!(cases.len(), 202);
         let mut wrong = Vec::new();
         for case in &cases {
             let frames = &case.frames;
@@ -452,7 +462,7 @@ mod tests {
     #[test]
     fn symbols_of_real_binaries_are_told_apart() {
         let symbols: Vec<(&str, &str)> = SYMBOLS.lines().filter_map(|line| line.split_once('\t')).collect();
-        assert_eq!(symbols.len(), 130);
+        assert_eq!(symbols.len(), 131);
         for (whose, symbol) in symbols {
             assert_eq!(is_library_symbol(symbol), whose == "library", "{symbol}");
             let name = format!("{:#}", rustc_demangle::demangle(symbol));
@@ -510,6 +520,11 @@ mod tests {
         let unnamed = Frame { function: "app+0x1f2c".into(), ..Frame::default() };
         assert_eq!(arc(std::slice::from_ref(&unnamed)), ["app+0x1f2c"]);
         assert_eq!(module(std::slice::from_ref(&unnamed)), "app");
+        let stripped = [unnamed.clone(), unnamed.clone(), frame("__libc_start_call_main"), frame("_start")];
+        assert_eq!(arc(&stripped), ["app+0x1f2c", "app+0x1f2c"]);
+        assert_eq!(call_stack(&stripped), ["app+0x1f2c", "app+0x1f2c"]);
+        assert_eq!(module(&stripped), "app");
+        assert_eq!(arc(&named(&["start_thread", "clone3"])), ["clone3"]);
         let between = [frame("app::f"), unnamed, frame("app::main\tsrc/main.rs:3")];
         assert_eq!(arc(&between), ["app::f", "app::main:3"]);
     }

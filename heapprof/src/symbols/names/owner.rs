@@ -3,8 +3,8 @@
 use super::parse::{Path, Root, Type};
 
 /// Crates whose functions are never whom a chart should name: the standard library, what it is built of,
-/// the test harness, and this profiler. A user cannot name a package like the first ones.
-const LIBRARY_CRATES: [&str; 19] = [
+/// the test harness, this profiler, and what it is built of where it calls or looks at the stack. A user cannot name a package like the first ones.
+const LIBRARY_CRATES: [&str; 20] = [
     "core",
     "alloc",
     "std",
@@ -14,6 +14,7 @@ const LIBRARY_CRATES: [&str; 19] = [
     "heapprof",
     "tikv_jemallocator",
     "tikv_jemalloc_sys",
+    "backtrace",
     "test",
     "std_detect",
     "panic_unwind",
