@@ -129,7 +129,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
                 takes_alloc,
                 |shard, ALIGN| self.hot_alloc::<ALIGN>(size, shard),
                 off self.inner.alloc(layout),
-                cold self.slow_alloc(layout, shard, A::alloc)
+                cold self.slow_alloc::<false>(layout, shard)
             )
         }
     }
@@ -159,7 +159,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
                 takes_alloc,
                 |shard, ALIGN| self.hot_alloc_zeroed::<ALIGN>(size, shard),
                 off self.inner.alloc_zeroed(layout),
-                cold self.slow_alloc(layout, shard, A::alloc_zeroed)
+                cold self.slow_alloc::<true>(layout, shard)
             )
         }
     }
@@ -339,40 +339,53 @@ impl<A: GlobalAlloc> HeapProf<A> {
 /// looks at call stacks begins with its own frame.
 impl<A: GlobalAlloc> HeapProf<A> {
     /// # Safety
-    /// As `GlobalAlloc::alloc`.
+    /// As `GlobalAlloc::alloc`, or `alloc_zeroed` with `ZEROED`.
     #[inline(always)]
-    unsafe fn slow_alloc(
-        &self,
-        layout: Layout,
-        shard: Shard,
-        method: unsafe fn(&A, Layout) -> *mut u8,
-    ) -> *mut u8 {
+    unsafe fn slow_alloc<const ZEROED: bool>(&self, layout: Layout, shard: Shard) -> *mut u8 {
         // SAFETY: passed on.
         unsafe {
-            if shard == Shard::COLD {
-                self.cold_alloc(layout, method)
+            if shard == Shard::COLD || !shard.takes(layout.align()) || tag::is_too_large(layout.size()) {
+                self.cold_alloc(layout, if ZEROED { A::alloc_zeroed } else { A::alloc })
+            } else if layout.align() == tag::HEADER_ALIGN_MAX {
+                self.traced_alloc::<{ tag::HEADER_ALIGN_MAX }, ZEROED>(layout.size(), shard)
             } else {
-                self.traced_alloc(layout, shard, method)
+                self.traced_alloc::<4, ZEROED>(layout.size(), shard)
             }
         }
     }
 
-    /// Allocates on a thread whose blocks need more than a stack, or beyond the alignments of the hot path.
+    /// Allocates a headed block of which more than the thread's stack is to be known.
     ///
     /// # Safety
-    /// As `GlobalAlloc::alloc`; the process tags, and `shard` is the thread's own.
+    /// As [`Self::slow_alloc`]; the process tags, `shard` is the thread's own, the size is not too large.
     #[inline(never)]
-    unsafe fn traced_alloc(
+    unsafe fn traced_alloc<const ALIGN: usize, const ZEROED: bool>(
         &self,
-        layout: Layout,
+        size: usize,
         shard: Shard,
-        method: unsafe fn(&A, Layout) -> *mut u8,
     ) -> *mut u8 {
-        let origin = capture::tag_of_new(shard, layout.size(), walk::frame_here());
+        let origin = capture::tag_of_new(shard, size, walk::frame_here());
         // SAFETY: passed on.
-        let block = unsafe { self.tagged_as(layout, origin, method) };
+        unsafe { self.alloc_of::<ALIGN, ZEROED>(size, shard, origin) }
+    }
+
+    /// Allocates a block of an origin, and counts it. A function of its own, so that the one that looks for the
+    /// origin keeps nothing over the inner call.
+    ///
+    /// # Safety
+    /// As [`Self::traced_alloc`].
+    #[inline(never)]
+    unsafe fn alloc_of<const ALIGN: usize, const ZEROED: bool>(
+        &self,
+        size: usize,
+        shard: Shard,
+        origin: Tag,
+    ) -> *mut u8 {
+        let method = if ZEROED { A::alloc_zeroed } else { A::alloc };
+        // SAFETY: passed on.
+        let block = unsafe { self.tagged_as(headed::<ALIGN>(size), origin, method) };
         if !block.is_null() && origin != UNCOUNTED {
-            shard.count_allocated(origin, layout.size());
+            shard.count_allocated(origin, size);
         }
         block
     }

@@ -88,8 +88,17 @@ static BIRTH: AtomicU32 = AtomicU32::new(0);
 static DEPTH: AtomicUsize = AtomicUsize::new(0);
 /// Mean bytes between two chosen blocks.
 static SAMPLE_BYTES: AtomicU64 = AtomicU64::new(0);
-/// Sorted pairs (first, end) of the addresses of std's functions; null until they have been read.
-static LIBRARY: AtomicPtr<Vec<(u64, u64)>> = AtomicPtr::new(std::ptr::null_mut());
+/// Which code is std's; null until that has been read.
+static LIBRARY: AtomicPtr<Library> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Which code is std's, as sorted, disjoint (first, end) pairs of addresses.
+#[derive(Default)]
+pub(crate) struct Library {
+    /// All of it.
+    pub(crate) code: Vec<(u64, u64)>,
+    /// The functions that call `main` and the bodies of threads: outside of them is nothing of the program.
+    pub(crate) ends: Vec<(u64, u64)>,
+}
 
 /// Greatest depth of a call stack.
 pub(crate) const DEPTH_MAX: usize = 128;
@@ -165,10 +174,10 @@ pub(crate) fn begin_birth(birth: u32) {
     EPOCH.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Tells which addresses are std's functions: sorted, disjoint (first, end) pairs. The list before stays
-/// in memory, since a hook may be reading it; there is one for each time that code was loaded.
-pub(crate) fn set_library(ranges: Vec<(u64, u64)>) {
-    LIBRARY.store(Box::into_raw(Box::new(ranges)), Ordering::Release);
+/// Tells which code is std's. The list before stays in memory, since a hook may be reading it; there is one
+/// for each time that code was loaded.
+pub(crate) fn set_library(library: Library) {
+    LIBRARY.store(Box::into_raw(Box::new(library)), Ordering::Release);
     EPOCH.fetch_add(1, Ordering::Relaxed);
 }
 
@@ -188,9 +197,8 @@ pub(crate) fn weigh(bytes: u64, blocks: u64) -> (f64, f64) {
 struct Known {
     /// Four return addresses, or two hashes, the number of frames and a 1 that no address has.
     frames: [AtomicU64; 4],
-    /// The stack's tag and the size class.
+    /// See [`context`].
     context: AtomicU64,
-    epoch: AtomicU32,
     /// The origin's tag; [`MORE`] when the frames do not tell it yet.
     tag: AtomicU32,
 }
@@ -202,28 +210,36 @@ type Key = [u64; 4];
 
 impl Known {
     #[inline(always)]
-    fn is(&self, key: &Key, context: u64, epoch: u32) -> bool {
+    fn is(&self, key: &Key, context: u64) -> bool {
         let differing = (self.frames[0].load(Ordering::Relaxed) ^ key[0])
             | (self.frames[1].load(Ordering::Relaxed) ^ key[1])
             | (self.frames[2].load(Ordering::Relaxed) ^ key[2])
             | (self.frames[3].load(Ordering::Relaxed) ^ key[3])
-            | (self.context.load(Ordering::Relaxed) ^ context)
-            | u64::from(self.epoch.load(Ordering::Relaxed) ^ epoch);
+            | (self.context.load(Ordering::Relaxed) ^ context);
         differing == 0
     }
 
-    fn set(&self, key: &Key, context: u64, epoch: u32, tag: u32) {
+    fn set(&self, key: &Key, context: u64, tag: u32) {
         self.frames.iter().zip(key).for_each(|(word, &value)| word.store(value, Ordering::Relaxed));
         self.context.store(context, Ordering::Relaxed);
-        self.epoch.store(epoch, Ordering::Relaxed);
         self.tag.store(tag, Ordering::Relaxed);
     }
 
     fn copy_from(&self, other: &Self) {
         let key = [0, 1, 2, 3].map(|index: usize| other.frames[index].load(Ordering::Relaxed));
-        let [epoch, tag] = [&other.epoch, &other.tag].map(|word| word.load(Ordering::Relaxed));
-        self.set(&key, other.context.load(Ordering::Relaxed), epoch, tag);
+        self.set(&key, other.context.load(Ordering::Relaxed), other.tag.load(Ordering::Relaxed));
     }
+}
+
+/// Bits of a context: the stack's tag in the upper half, the epoch, the size class plus 1 (0 = none), and
+/// whether the block was chosen by chance. No context is 0, since no stack's tag is.
+const EPOCH_SHIFT: u32 = 10;
+const EPOCH_MASK: u64 = (1 << (32 - EPOCH_SHIFT)) - 1;
+
+#[inline(always)]
+fn context(stack: Tag, class: u64, sampled: bool) -> u64 {
+    let epoch = u64::from(EPOCH.load(Ordering::Relaxed)) & EPOCH_MASK;
+    u64::from(stack.0) << 32 | epoch << EPOCH_SHIFT | class << 1 | u64::from(sampled)
 }
 
 /// What a thread needs to find origins: part of its shard's header, the owner's alone. Zeroes are valid.
@@ -259,8 +275,8 @@ impl Local {
     pub(crate) fn reset(&self) {
         [&self.low, &self.high].iter().for_each(|limit| limit.store(0, Ordering::Relaxed));
         [&self.looks, &self.name].iter().for_each(|count| count.store(0, Ordering::Relaxed));
-        // No epoch is 0, so nothing is known any more.
-        self.sets().iter().flatten().for_each(|known| known.epoch.store(0, Ordering::Relaxed));
+        // No context is 0, so nothing is known any more.
+        self.sets().iter().flatten().for_each(|known| known.context.store(0, Ordering::Relaxed));
     }
 
     fn sets(&self) -> &'static [[Known; 2]] {
@@ -284,25 +300,25 @@ impl Local {
         if known.is_null() {
             return None;
         }
-        let mixed = key[0].wrapping_mul(0x9E37_79B9_7F4A_7C15)
-            ^ key[1].wrapping_mul(0xC2B2_AE3D_27D4_EB4F)
-            ^ key[2].wrapping_mul(0x1656_67B1_9E37_79F9)
-            ^ key[3].wrapping_mul(0xD6E8_FEB8_6659_FD93)
-            ^ context.wrapping_mul(0xA076_1D64_78BD_642F);
+        let inner = key[0] ^ key[1].wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let outer = key[2] ^ key[3].wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        let mixed = (inner ^ outer.rotate_left(32) ^ context).wrapping_mul(0xD6E8_FEB8_6659_FD93);
         let index = (mixed >> (u64::BITS - SETS.ilog2())) as usize;
         // SAFETY: a mapping of SETS pairs; the index has log2(SETS) bits.
         Some(unsafe { &*known.add(index) })
     }
 
     #[inline(always)]
-    fn find(&self, key: &Key, context: u64, epoch: u32) -> Option<u32> {
-        let set = self.set_of(key, context)?;
-        let known = set.iter().find(|known| known.is(key, context, epoch))?;
-        Some(known.tag.load(Ordering::Relaxed))
+    fn find(&self, key: &Key, context: u64) -> Option<u32> {
+        let [first, second] = self.set_of(key, context)?;
+        if first.is(key, context) {
+            return Some(first.tag.load(Ordering::Relaxed));
+        }
+        second.is(key, context).then(|| second.tag.load(Ordering::Relaxed))
     }
 
     /// Remembers an origin; of its pair, the one remembered later gives way last.
-    fn remember(&self, key: &Key, context: u64, epoch: u32, tag: u32) {
+    fn remember(&self, key: &Key, context: u64, tag: u32) {
         if self.known.load(Ordering::Relaxed).is_null() {
             let Some(pages) = os::zeroed_pages(SETS * size_of::<[Known; 2]>()) else {
                 return;
@@ -311,7 +327,7 @@ impl Local {
         }
         if let Some([first, second]) = self.set_of(key, context) {
             second.copy_from(first);
-            first.set(key, context, epoch, tag);
+            first.set(key, context, tag);
         }
     }
 
@@ -327,12 +343,14 @@ impl Local {
     }
 
     /// Takes the limits of the stack on which `frame` lies; whether there are any.
+    #[cold]
     fn take_bounds(&self, frame: usize) -> bool {
         let looks = self.looks.load(Ordering::Relaxed);
         if looks >= LOOKS_MAX || frame == 0 {
             return false;
         }
         self.looks.store(looks + 1, Ordering::Relaxed);
+        let _errno = os::KeepErrno::new();
         let Some(bounds) = walk::bounds_of(frame) else {
             return false;
         };
@@ -380,8 +398,25 @@ impl Local {
 }
 
 /// The tag of a block of `bytes` that the shard's owner asks for in a function of frame `frame`.
+///
+/// Known call sites, the most frequent case, are served here; all else is in a function of its own.
 #[inline(always)]
 pub(crate) fn tag_of_new(shard: Shard, bytes: usize, frame: usize) -> Tag {
+    const SLOW: Plan = Plan::STACKS.and(Plan::SIZE).and(Plan::SAMPLED).and(Plan::THIN).and(Plan::UNWIND);
+    if plan().0 & (SLOW.0 | Plan::SITES.0) == Plan::SITES.0 {
+        let local = shard.local();
+        let key = walk::first_four(frame, local.bounds());
+        match local.find(&key, context(shard.current(), 0, false)) {
+            Some(tag) if tag != MORE => return Tag(tag),
+            _ => {}
+        }
+    }
+    tag_slowly(shard, bytes, frame)
+}
+
+/// The same for every plan.
+#[inline(never)]
+fn tag_slowly(shard: Shard, bytes: usize, frame: usize) -> Tag {
     let plan = plan();
     if plan.wants(Plan::SAMPLED) {
         let chosen = shard.local().is_chosen(bytes);
@@ -444,7 +479,6 @@ fn class_of(plan: Plan, bytes: usize, sampled: bool) -> Option<u8> {
     plan.wants(Plan::SIZE).then(|| origin::class(bytes) & !3)
 }
 
-#[inline(never)]
 fn tag_by_chance(shard: Shard, plan: Plan, bytes: usize, frame: usize, chosen: bool) -> Tag {
     if !chosen && plan.wants(Plan::THIN) {
         return Tag(0);
@@ -452,67 +486,44 @@ fn tag_by_chance(shard: Shard, plan: Plan, bytes: usize, frame: usize, chosen: b
     tag_by_plan(shard, plan, bytes, frame, chosen && plan.wants_traces(), chosen)
 }
 
-#[inline(always)]
 fn tag_by_plan(shard: Shard, plan: Plan, bytes: usize, frame: usize, traced: bool, sampled: bool) -> Tag {
-    let stack = shard.current();
+    let (local, stack) = (shard.local(), shard.current());
     if plan.is_plain() || stack == Tag::of(ccs::HEAPPROF) {
         return stack;
     }
     let class = class_of(plan, bytes, sampled).map_or(0, |class| u64::from(class) + 1);
-    let context = u64::from(stack.0) << 32 | class << 1 | u64::from(sampled);
-    if !traced || plan.wants(Plan::STACKS.and(Plan::UNWIND)) {
-        return tag_by_steps(shard, plan, context, frame, traced);
-    }
-    let local = shard.local();
-    let mut frames = Frames::new(frame, local.bounds());
-    let key = [frames.next(), frames.next(), frames.next(), frames.next()];
-    match local.find(&key, context, EPOCH.load(Ordering::Relaxed)) {
-        Some(tag) if tag != MORE => Tag(tag),
-        _ => tag_by_steps(shard, plan, context, frame, traced),
-    }
-}
-
-/// The same for whole stacks, for unwound frames, for call sites behind many frames of std, and for what
-/// is not known yet.
-#[inline(never)]
-fn tag_by_steps(shard: Shard, plan: Plan, context: u64, frame: usize, traced: bool) -> Tag {
-    let local = shard.local();
-    let epoch = EPOCH.load(Ordering::Relaxed);
+    let context = context(stack, class, sampled);
     if !traced {
-        let key = [0; 4];
-        return known_or(local, &key, context, epoch, || new_tag(local, plan, context, None));
+        return known_or(local, &[0; 4], context, || new_tag(local, plan, context, None));
     }
     if plan.wants(Plan::UNWIND) {
-        let (frames, length) = unwound(plan);
-        let frames = frames.get(..length).unwrap_or_default();
-        let key = hashed(frames.iter().copied());
-        return known_or(local, &key, context, epoch, || {
-            let depth = if plan.wants(Plan::STACKS) { length } else { sites_end(frames.iter().copied()) };
-            new_tag(local, plan, context, frames.get(..depth))
-        });
+        return tag_by_unwinding(local, plan, context);
     }
     if !bounded(local, frame) {
-        let key = [0; 4];
-        return known_or(local, &key, context, epoch, || new_tag(local, plan, context, Some(&[])));
+        return known_or(local, &[0; 4], context, || new_tag(local, plan, context, Some(&[])));
     }
     if plan.wants(Plan::STACKS) {
         let depth = DEPTH.load(Ordering::Relaxed);
-        let key = hashed(up_to(frame, local, depth));
-        return known_or(local, &key, context, epoch, || new_tag_at(local, plan, context, frame, depth));
+        let key = hashed(frame, local, depth);
+        return known_or(local, &key, context, || new_tag_at(local, plan, context, frame, depth));
     }
+    tag_by_reach(local, plan, context, frame)
+}
+
+/// By call site: four frames if they reach far enough, else more.
+fn tag_by_reach(local: &Local, plan: Plan, context: u64, frame: usize) -> Tag {
     for (index, reach) in REACHES.into_iter().enumerate() {
-        let key = if index == 0 { first_four(frame, local) } else { hashed(up_to(frame, local, reach)) };
-        match local.find(&key, context, epoch) {
+        let key =
+            if index == 0 { walk::first_four(frame, local.bounds()) } else { hashed(frame, local, reach) };
+        match local.find(&key, context) {
             Some(MORE) => {}
             Some(tag) => return Tag(tag),
-            None if sites_end(up_to(frame, local, REACHES[2])) > reach => {
-                local.remember(&key, context, epoch, MORE);
-            }
             None => {
                 let depth = sites_end(up_to(frame, local, REACHES[2]));
-                return known_or(local, &key, context, epoch, || {
-                    new_tag_at(local, plan, context, frame, depth)
-                });
+                if depth <= reach {
+                    return known_or(local, &key, context, || new_tag_at(local, plan, context, frame, depth));
+                }
+                local.remember(&key, context, MORE);
             }
         }
     }
@@ -520,52 +531,85 @@ fn tag_by_steps(shard: Shard, plan: Plan, context: u64, frame: usize, traced: bo
     Tag((context >> 32) as u32)
 }
 
+#[inline(never)]
+fn tag_by_unwinding(local: &Local, plan: Plan, context: u64) -> Tag {
+    let (frames, length) = unwound(plan);
+    let frames = frames.get(..length).unwrap_or_default();
+    let key = frames.iter().fold(Hash::default(), |hash, &address| hash.with(address)).key();
+    known_or(local, &key, context, || {
+        let depth = if plan.wants(Plan::STACKS) { length } else { sites_end(frames.iter().copied()) };
+        new_tag(local, plan, context, frames.get(..depth))
+    })
+}
+
 /// Whether the limits of the stack of `frame` are known, now or from here on.
+#[inline(always)]
 fn bounded(local: &Local, frame: usize) -> bool {
     let bounds = local.bounds();
-    let inside = (bounds.low..bounds.high).contains(&frame);
-    let _errno = os::KeepErrno::new();
-    inside || local.take_bounds(frame)
+    (bounds.low..bounds.high).contains(&frame) || local.take_bounds(frame)
 }
 
 /// The known tag, or a new one, which is known from now on.
-fn known_or(local: &Local, key: &Key, context: u64, epoch: u32, new: impl FnOnce() -> Tag) -> Tag {
-    match local.find(key, context, epoch) {
+#[inline(always)]
+fn known_or(local: &Local, key: &Key, context: u64, new: impl FnOnce() -> Tag) -> Tag {
+    match local.find(key, context) {
         Some(tag) if tag != MORE => Tag(tag),
         _ => {
             let _errno = os::KeepErrno::new();
             let tag = new();
-            local.remember(key, context, epoch, tag.0);
+            local.remember(key, context, tag.0);
             tag
         }
     }
 }
 
 /// The return addresses above a frame pointer, at most `depth`.
+#[inline(always)]
 fn up_to(frame: usize, local: &Local, depth: usize) -> impl Iterator<Item = u64> + use<> {
     let mut frames = Frames::new(frame, local.bounds());
     let next = std::iter::from_fn(move || Some(frames.next()).filter(|&address| address != 0));
     next.take(depth)
 }
 
-fn first_four(frame: usize, local: &Local) -> Key {
-    let mut frames = up_to(frame, local, 4);
-    [(); 4].map(|()| frames.next().unwrap_or(0))
+/// A call stack of any length as two independent hashes and the number of frames.
+#[derive(Default)]
+struct Hash {
+    one: u64,
+    two: u64,
+    count: u64,
 }
 
-/// A call stack of any length as a key: two independent hashes and the number of frames.
-fn hashed(frames: impl Iterator<Item = u64>) -> Key {
-    let (mut one, mut two, mut count) = (0_u64, 0_u64, 0);
-    for address in frames {
-        one = one.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(address).rotate_left(23);
-        two = (two ^ address).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        two ^= two >> 32;
-        count += 1;
+impl Hash {
+    #[inline(always)]
+    fn with(self, address: u64) -> Self {
+        Self {
+            one: self.one.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(address),
+            two: (self.two ^ address).wrapping_mul(0xD6E8_FEB8_6659_FD93).rotate_left(29),
+            count: self.count + 1,
+        }
     }
-    [one, two, count, 1]
+
+    fn key(self) -> Key {
+        [self.one, self.two, self.count, 1]
+    }
+}
+
+/// The innermost `depth` frames as a key.
+#[inline(always)]
+fn hashed(frame: usize, local: &Local, depth: usize) -> Key {
+    let (mut frames, mut hash) = (Frames::new(frame, local.bounds()), Hash::default());
+    for _ in 0..depth {
+        let address = frames.next();
+        if address == 0 {
+            break;
+        }
+        hash = hash.with(address);
+    }
+    hash.key()
 }
 
 /// How many of `frames` reach the second function of the program's own; all, when they do not.
+#[inline(never)]
 fn sites_end(frames: impl Iterator<Item = u64>) -> usize {
     // Until std's functions are known, a dozen frames reach far enough, but for the deepest.
     const UNKNOWN: usize = 12;
@@ -576,8 +620,8 @@ fn sites_end(frames: impl Iterator<Item = u64>) -> usize {
     let (mut own, mut count) = (0, 0);
     for address in frames {
         count += 1;
-        own += usize::from(!contains(library, address));
-        if own == 2 {
+        own += usize::from(!contains(&library.code, address));
+        if own == 2 || contains(&library.ends, address) {
             break;
         }
     }
@@ -591,6 +635,8 @@ fn contains(ranges: &[(u64, u64)], address: u64) -> bool {
     after > 0 && ranges.get(after - 1).is_some_and(|range| call < range.1)
 }
 
+#[cold]
+#[inline(never)]
 fn new_tag_at(local: &Local, plan: Plan, context: u64, frame: usize, depth: usize) -> Tag {
     let mut frames = [0; DEPTH_MAX];
     let filled = up_to(frame, local, depth).zip(&mut frames).map(|(address, slot)| *slot = address).count();
@@ -598,13 +644,15 @@ fn new_tag_at(local: &Local, plan: Plan, context: u64, frame: usize, depth: usiz
 }
 
 /// Interns an origin. `frames`: the call stack, if it is wanted.
+#[cold]
+#[inline(never)]
 fn new_tag(local: &Local, plan: Plan, context: u64, frames: Option<&[u64]>) -> Tag {
     let sampled = context & 1 != 0;
     let trace = frames.map(|frames| TRACES.intern(frames));
     let origin = Origin {
         stack: Tag((context >> 32) as u32).stack(),
         thread: plan.wants(Plan::THREAD).then(|| local.thread_name()),
-        class: (context as u32 >> 1).checked_sub(1).map(|class| class as u8),
+        class: (context as u32 >> 1 & 0x1FF).checked_sub(1).map(|class| class as u8),
         birth: plan.wants(Plan::BIRTH).then(|| BIRTH.load(Ordering::Relaxed)),
         trace: trace.or_else(|| sampled.then_some(super::traces::EMPTY)),
         sampled,

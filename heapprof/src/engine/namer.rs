@@ -6,8 +6,9 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::capture;
+use super::capture::{self, Library};
 use super::config::Symbols;
 use super::traces::TRACES;
 use crate::hp;
@@ -18,6 +19,30 @@ use crate::symbols::{self, Frame, Image, Modules};
 const FRAMES_MAX: usize = 1 << 16;
 /// Samples without a new name after which the files are closed.
 const IDLE_SAMPLES: u32 = 8;
+
+/// Whether code was loaded since the hook was told which code is std's.
+static IS_LIBRARY_STALE: AtomicBool = AtomicBool::new(true);
+
+/// Tells the hook which code is std's, if that has changed. For the ticker: it takes some milliseconds, and
+/// much longer without optimisation, so nobody may be waiting for it.
+pub(crate) fn tell_library() {
+    if !IS_LIBRARY_STALE.swap(false, Ordering::Relaxed) {
+        return;
+    }
+    let mut library = Library::default();
+    for module in Modules::loaded().iter() {
+        let Ok(image) = module.image() else {
+            continue;
+        };
+        let moved =
+            |(first, end): (u64, u64)| (first.wrapping_add(module.bias), end.wrapping_add(module.bias));
+        library.code.extend(image.library_ranges(symbols::is_library_symbol).into_iter().map(moved));
+        library.ends.extend(image.library_ranges(is_outermost).into_iter().map(moved));
+    }
+    library.code.sort_unstable();
+    library.ends.sort_unstable();
+    capture::set_library(library);
+}
 
 /// Names call stacks.
 pub(crate) struct Namer {
@@ -51,7 +76,7 @@ impl Namer {
         if has_changed {
             self.modules = Modules::loaded();
             self.close();
-            self.tell_library();
+            IS_LIBRARY_STALE.store(true, Ordering::Relaxed);
         }
         self.idle += 1;
         if self.idle == IDLE_SAMPLES || self.frames.len() > FRAMES_MAX {
@@ -63,21 +88,6 @@ impl Namer {
     fn close(&mut self) {
         self.images = HashMap::new();
         self.frames = HashMap::new();
-    }
-
-    /// Tells the hook which addresses are std's functions.
-    pub(crate) fn tell_library(&mut self) {
-        let mut ranges = Vec::new();
-        for module in self.modules.iter() {
-            let Ok(image) = module.image() else {
-                continue;
-            };
-            let moved =
-                |(first, end): (u64, u64)| (first.wrapping_add(module.bias), end.wrapping_add(module.bias));
-            ranges.extend(image.library_ranges(symbols::is_library_symbol).into_iter().map(moved));
-        }
-        ranges.sort_unstable();
-        capture::set_library(ranges);
     }
 
     /// The labels of a call stack's band in a breakdown, leaf first.
@@ -132,4 +142,9 @@ impl Namer {
         };
         self.modules.iter().map(line).collect()
     }
+}
+
+/// Whether a symbol is of the function of std that calls `main` and the bodies of threads.
+fn is_outermost(symbol: &str) -> bool {
+    symbol.contains("__rust_begin_short_backtrace")
 }

@@ -85,13 +85,6 @@ impl Session {
         }
     }
 
-    /// Finds out which of the loaded functions are std's; for the ticker.
-    pub(crate) fn tell_library(&self) {
-        if let Some(recorder) = lock(&self.recorder).as_mut() {
-            recorder.tell_library();
-        }
-    }
-
     /// Time from one sample to the next.
     pub(crate) fn interval(&self) -> Duration {
         lock(&self.recorder).as_ref().map_or(self.config.interval, Recorder::interval)

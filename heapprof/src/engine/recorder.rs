@@ -301,14 +301,6 @@ impl Recorder {
         files::replace(&first.hp.path().with_extension("modules"), |out| out.write_all(text.as_bytes()))
     }
 
-    /// Finds out which of the loaded functions are std's, for the hook. Takes its time.
-    pub(crate) fn tell_library(&mut self) {
-        #[cfg(feature = "symbols")]
-        if let Some(namer) = &mut self.source.namer {
-            namer.tell_library();
-        }
-    }
-
     /// Microseconds of the chosen clock since the start.
     pub(crate) fn now_us(&self) -> u64 {
         let ns = match self.config.clock {

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use super::ccs::STACKS;
 use super::profiler::{self, Patience, Session, lock};
 use super::shard::SHARDS;
-use super::{capture, os, thread};
+#[cfg(feature = "symbols")]
+use super::{capture, namer};
+use super::{os, thread};
 
 /// A tick may take this share of the time between two ticks, as its inverse: with very many threads
 /// the ticks come further apart.
@@ -49,7 +51,6 @@ pub(crate) fn run(session: &Session) {
     let mut next_sample = Instant::now() + session.config.interval;
     let mut idle_ticks = 1;
     let mut last_ns = os::elapsed_ns();
-    let mut knows_library = false;
     loop {
         let begin_ns = os::own_cpu_ns();
         let now_ns = os::elapsed_ns();
@@ -61,9 +62,9 @@ pub(crate) fn run(session: &Session) {
         }
         session.looks.fetch_add(1, Ordering::Relaxed);
         // After a first pause: a program that enters a cost centre at once does not need it.
-        if !knows_library && session.looks.load(Ordering::Relaxed) > 1 && capture::plan().wants_traces() {
-            knows_library = true;
-            session.tell_library();
+        #[cfg(feature = "symbols")]
+        if session.looks.load(Ordering::Relaxed) > 1 && capture::plan().wants_traces() {
+            namer::tell_library();
         }
         let cost = Duration::from_nanos(os::own_cpu_ns() - begin_ns);
         let pause = uneven(tick * idle_ticks, now_ns).max(cost * TICK_COST_INVERSE);
