@@ -104,8 +104,10 @@ pub(crate) struct Library {
 pub(crate) const DEPTH_MAX: usize = 128;
 /// Frames looked at for a call site, at first, then, and at most.
 const REACHES: [usize; 3] = [4, 12, 64];
-/// Sets of two in a thread's table of known origins; a power of two.
-const SETS: usize = if cfg!(miri) { 4 } else { 256 };
+/// Sets of two in a thread's table of known origins, as a power of two: for call sites 32 KiB, for call
+/// stacks, of which there are more, 512 KiB, of which those pages exist that were needed.
+const SITE_SETS_LOG2: u32 = if cfg!(miri) { 2 } else { 8 };
+const STACK_SETS_LOG2: u32 = if cfg!(miri) { 2 } else { 12 };
 /// Times that a thread asks for the limits of a stack that it runs on; a program that changes stacks
 /// more often has no traces there.
 const LOOKS_MAX: u32 = 512;
@@ -245,8 +247,10 @@ fn context(stack: Tag, class: u64, sampled: bool) -> u64 {
 /// What a thread needs to find origins: part of its shard's header, the owner's alone. Zeroes are valid.
 #[repr(C)]
 pub(crate) struct Local {
-    /// [`SETS`] pairs of [`Known`]; null before the first capture.
+    /// Pairs of [`Known`]; null before the first capture.
     known: AtomicPtr<[Known; 2]>,
+    /// How far a hash is shifted to be an index of them.
+    shift: AtomicU32,
     /// Limits of the stack that the thread was last seen on.
     low: AtomicUsize,
     high: AtomicUsize,
@@ -263,6 +267,7 @@ pub(crate) struct Local {
 impl Local {
     pub(crate) const ZERO: Self = Self {
         known: AtomicPtr::new(std::ptr::null_mut()),
+        shift: AtomicU32::new(0),
         low: AtomicUsize::new(0),
         high: AtomicUsize::new(0),
         looks: AtomicU32::new(0),
@@ -275,17 +280,12 @@ impl Local {
     pub(crate) fn reset(&self) {
         [&self.low, &self.high].iter().for_each(|limit| limit.store(0, Ordering::Relaxed));
         [&self.looks, &self.name].iter().for_each(|count| count.store(0, Ordering::Relaxed));
-        // No context is 0, so nothing is known any more.
-        self.sets().iter().flatten().for_each(|known| known.context.store(0, Ordering::Relaxed));
-    }
-
-    fn sets(&self) -> &'static [[Known; 2]] {
         let known = self.known.load(Ordering::Relaxed);
-        if known.is_null() {
-            return &[];
+        if !known.is_null() {
+            let bytes = size_of::<[Known; 2]>() << (u64::BITS - self.shift.load(Ordering::Relaxed));
+            // No context is 0, so nothing is known any more.
+            os::zero_pages(known.cast(), bytes);
         }
-        // SAFETY: a mapping of SETS zeroed pairs, never unmapped.
-        unsafe { std::slice::from_raw_parts(known, SETS) }
     }
 
     #[inline(always)]
@@ -303,8 +303,8 @@ impl Local {
         let inner = key[0] ^ key[1].wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let outer = key[2] ^ key[3].wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
         let mixed = (inner ^ outer.rotate_left(32) ^ context).wrapping_mul(0xD6E8_FEB8_6659_FD93);
-        let index = (mixed >> (u64::BITS - SETS.ilog2())) as usize;
-        // SAFETY: a mapping of SETS pairs; the index has log2(SETS) bits.
+        let index = (mixed >> self.shift.load(Ordering::Relaxed)) as usize;
+        // SAFETY: the index has as many bits as the number of pairs in the mapping.
         Some(unsafe { &*known.add(index) })
     }
 
@@ -320,9 +320,11 @@ impl Local {
     /// Remembers an origin; of its pair, the one remembered later gives way last.
     fn remember(&self, key: &Key, context: u64, tag: u32) {
         if self.known.load(Ordering::Relaxed).is_null() {
-            let Some(pages) = os::zeroed_pages(SETS * size_of::<[Known; 2]>()) else {
+            let log2 = if plan().wants(Plan::STACKS) { STACK_SETS_LOG2 } else { SITE_SETS_LOG2 };
+            let Some(pages) = os::zeroed_pages(size_of::<[Known; 2]>() << log2) else {
                 return;
             };
+            self.shift.store(u64::BITS - log2, Ordering::Relaxed);
             self.known.store(pages.as_ptr().cast(), Ordering::Relaxed);
         }
         if let Some([first, second]) = self.set_of(key, context) {
@@ -505,7 +507,7 @@ fn tag_by_plan(shard: Shard, plan: Plan, bytes: usize, frame: usize, traced: boo
     if plan.wants(Plan::STACKS) {
         let depth = DEPTH.load(Ordering::Relaxed);
         let key = hashed(frame, local, depth);
-        return known_or(local, &key, context, || new_tag_at(local, plan, context, frame, depth));
+        return known_or(local, &key, context, || tag_of_stack(local, plan, context, &key, frame, depth));
     }
     tag_by_reach(local, plan, context, frame)
 }
@@ -569,6 +571,13 @@ fn up_to(frame: usize, local: &Local, depth: usize) -> impl Iterator<Item = u64>
     let mut frames = Frames::new(frame, local.bounds());
     let next = std::iter::from_fn(move || Some(frames.next()).filter(|&address| address != 0));
     next.take(depth)
+}
+
+/// The same, copied: the array, and how much of it is filled.
+fn copied(frame: usize, local: &Local, depth: usize) -> ([u64; DEPTH_MAX], usize) {
+    let mut frames = [0; DEPTH_MAX];
+    let filled = up_to(frame, local, depth).zip(&mut frames).map(|(address, slot)| *slot = address).count();
+    (frames, filled)
 }
 
 /// A call stack of any length as two independent hashes and the number of frames.
@@ -638,17 +647,36 @@ fn contains(ranges: &[(u64, u64)], address: u64) -> bool {
 #[cold]
 #[inline(never)]
 fn new_tag_at(local: &Local, plan: Plan, context: u64, frame: usize, depth: usize) -> Tag {
-    let mut frames = [0; DEPTH_MAX];
-    let filled = up_to(frame, local, depth).zip(&mut frames).map(|(address, slot)| *slot = address).count();
-    new_tag(local, plan, context, Some(frames.get(..filled).unwrap_or_default()))
+    let (frames, filled) = copied(frame, local, depth);
+    new_tag(local, plan, context, frames.get(..filled))
+}
+
+/// The tag of a whole stack that this thread does not know: another one may, or the thread has forgotten it.
+/// Programs that parse by recursion have hundreds of thousands.
+#[cold]
+#[inline(never)]
+fn tag_of_stack(local: &Local, plan: Plan, context: u64, key: &Key, frame: usize, depth: usize) -> Tag {
+    // Multiplied, so that all bits of both hashes are in all bits of it.
+    let hash = (key[0] ^ key[1].rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let hash = hash ^ hash >> 32;
+    if let Some(trace) = TRACES.known(hash) {
+        return tag_of_trace(local, plan, context, Some(trace));
+    }
+    let (frames, filled) = copied(frame, local, depth);
+    let trace = TRACES.intern(frames.get(..filled).unwrap_or_default());
+    TRACES.remember(hash, trace);
+    tag_of_trace(local, plan, context, Some(trace))
 }
 
 /// Interns an origin. `frames`: the call stack, if it is wanted.
 #[cold]
 #[inline(never)]
 fn new_tag(local: &Local, plan: Plan, context: u64, frames: Option<&[u64]>) -> Tag {
+    tag_of_trace(local, plan, context, frames.map(|frames| TRACES.intern(frames)))
+}
+
+fn tag_of_trace(local: &Local, plan: Plan, context: u64, trace: Option<u32>) -> Tag {
     let sampled = context & 1 != 0;
-    let trace = frames.map(|frames| TRACES.intern(frames));
     let origin = Origin {
         stack: Tag((context >> 32) as u32).stack(),
         thread: plan.wants(Plan::THREAD).then(|| local.thread_name()),
@@ -687,4 +715,38 @@ fn unwound(plan: Plan) -> ([u64; DEPTH_MAX], usize) {
 #[cfg(not(feature = "symbols"))]
 fn unwound(_plan: Plan) -> ([u64; DEPTH_MAX], usize) {
     ([0; DEPTH_MAX], 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chosen_blocks_stand_for_all_of_their_size() {
+        SAMPLE_BYTES.store(1 << 19, Ordering::Relaxed);
+        for bytes in [1_u64, 100, 4_096, 1 << 19, 1 << 22, 1 << 40] {
+            let chance = 1.0 - (-(bytes as f64) / (1 << 19) as f64).exp();
+            let (stands_for, blocks) = weigh(7 * bytes, 7);
+            assert!((stands_for * chance / (7 * bytes) as f64 - 1.0).abs() < 1e-9, "{bytes}: {stands_for}");
+            assert!((blocks * chance / 7.0 - 1.0).abs() < 1e-9, "{bytes}: {blocks}");
+        }
+        assert_eq!(weigh(0, 0), (0.0, 0.0));
+    }
+
+    #[test]
+    fn ranges_hold_the_call_before_the_return_address() {
+        let ranges = [(10, 20), (20, 30), (40, 50)];
+        let held = [10, 11, 20, 21, 30, 31, 40, 41, 50, 51].map(|address| contains(&ranges, address));
+        assert_eq!(held, [false, true, true, true, true, false, false, true, true, false]);
+        assert!(!contains(&[], 7));
+    }
+
+    #[test]
+    fn keys_of_call_stacks_tell_order_and_length() {
+        let key = |frames: &[u64]| frames.iter().fold(Hash::default(), |hash, &at| hash.with(at)).key();
+        let keys = [key(&[]), key(&[1]), key(&[1, 2]), key(&[2, 1]), key(&[1, 2, 3]), key(&[1, 2, 4])];
+        for (index, one) in keys.iter().enumerate() {
+            assert!(keys[..index].iter().all(|other| other[..2] != one[..2]), "{keys:?}");
+        }
+    }
 }

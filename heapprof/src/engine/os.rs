@@ -29,6 +29,21 @@ pub(crate) fn zeroed_pages(bytes: usize) -> Option<NonNull<u8>> {
 #[cfg(miri)]
 use std::alloc::GlobalAlloc as _;
 
+/// Makes pages of [`zeroed_pages`], of which `start` are the first `bytes`, zero again, and gives their
+/// memory back.
+pub(crate) fn zero_pages(start: *mut u8, bytes: usize) {
+    // SAFETY: private anonymous pages that the caller owns; they read as zero afterwards.
+    #[cfg(not(miri))]
+    unsafe {
+        libc::madvise(start.cast(), bytes, libc::MADV_DONTNEED)
+    };
+    #[cfg(miri)]
+    // SAFETY: the caller owns the memory.
+    unsafe {
+        start.write_bytes(0, bytes)
+    };
+}
+
 /// Keeps the caller's `errno` over whatever runs until it is dropped.
 pub(crate) struct KeepErrno(c_int);
 

@@ -15,7 +15,9 @@ pub(crate) const EMPTY: u32 = 1;
 /// Stands for traces beyond the limit.
 pub(crate) const BEYOND: u32 = 0;
 /// Traces there can be at most.
-const TRACES_MAX: u32 = if cfg!(miri) { 64 } else { 1 << 18 };
+const TRACES_MAX: u32 = if cfg!(miri) { 64 } else { 1 << TRACE_BITS };
+/// Bits of a trace's number.
+const TRACE_BITS: u32 = 20;
 /// Slots for places; a power of two. Three quarters of them are used at most.
 const PLACES_MAX: usize = if cfg!(miri) { 64 } else { 1 << 18 };
 
@@ -24,6 +26,8 @@ pub(crate) struct Traces {
     rows: AtomicPtr<Row>,
     slots: AtomicPtr<AtomicU32>,
     places: AtomicPtr<AtomicU64>,
+    /// Traces by a hash of their frames, as far as nothing has taken their entry: see [`Traces::known`].
+    hashes: AtomicPtr<AtomicU64>,
     next: AtomicU32,
     places_used: AtomicU32,
 }
@@ -33,6 +37,7 @@ pub(crate) static TRACES: Traces = Traces {
     rows: AtomicPtr::new(std::ptr::null_mut()),
     slots: AtomicPtr::new(std::ptr::null_mut()),
     places: AtomicPtr::new(std::ptr::null_mut()),
+    hashes: AtomicPtr::new(std::ptr::null_mut()),
     next: AtomicU32::new(EMPTY + 1),
     places_used: AtomicU32::new(0),
 };
@@ -47,9 +52,11 @@ impl Traces {
         let rows = os::zeroed_pages(TRACES_MAX as usize * size_of::<Row>());
         let slots = os::zeroed_pages(2 * TRACES_MAX as usize * size_of::<AtomicU32>());
         let places = os::zeroed_pages(PLACES_MAX * size_of::<AtomicU64>());
-        let (Some(rows), Some(slots), Some(places)) = (rows, slots, places) else {
+        let hashes = os::zeroed_pages(TRACES_MAX as usize * size_of::<AtomicU64>());
+        let (Some(rows), Some(slots), Some(places), Some(hashes)) = (rows, slots, places, hashes) else {
             return false;
         };
+        self.hashes.store(hashes.as_ptr().cast(), Ordering::Relaxed);
         self.rows.store(rows.as_ptr().cast(), Ordering::Relaxed);
         self.slots.store(slots.as_ptr().cast(), Ordering::Relaxed);
         // Release: whoever sees the places sees the rest.
@@ -90,6 +97,30 @@ impl Traces {
         };
         let called = |caller: u32, &address: &u64| arcs.child(caller, self.place(address)?);
         frames.iter().rev().try_fold(EMPTY, called).unwrap_or(BEYOND)
+    }
+
+    /// The trace remembered for a hash of 64 well-mixed bits. All of them are compared: some by the entry's
+    /// place, the others in it.
+    pub(crate) fn known(&self, hash: u64) -> Option<u32> {
+        // Acquire: pairs with the Release in `remember`; the trace's rows are seen with its number.
+        let entry = self.entry(hash)?.load(Ordering::Acquire);
+        (entry != 0 && (entry ^ hash) >> TRACE_BITS == 0).then_some(entry as u32 & (TRACES_MAX - 1))
+    }
+
+    /// Remembers a trace by the hash of its frames, in place of whichever had the entry.
+    pub(crate) fn remember(&self, hash: u64, trace: u32) {
+        if let Some(entry) = self.entry(hash) {
+            entry.store(hash >> TRACE_BITS << TRACE_BITS | u64::from(trace), Ordering::Release);
+        }
+    }
+
+    fn entry(&self, hash: u64) -> Option<&'static AtomicU64> {
+        if self.places().is_empty() {
+            return None;
+        }
+        let index = hash as usize & (TRACES_MAX as usize - 1);
+        // SAFETY: `set_up` mapped TRACES_MAX zeroed words before it published the places.
+        Some(unsafe { &*self.hashes.load(Ordering::Relaxed).add(index) })
     }
 
     /// The number of an address: where its slot is, from 1.
@@ -147,7 +178,7 @@ impl Traces {
         let rows = u64::from(self.next.load(Ordering::Relaxed));
         // Slots and places are scattered: each touches a page of its own at worst.
         let scattered = (rows + u64::from(self.places_used.load(Ordering::Relaxed))) * 4096;
-        let whole = u64::from(TRACES_MAX) * 8 + PLACES_MAX as u64 * 8;
+        let whole = u64::from(TRACES_MAX) * 16 + PLACES_MAX as u64 * 8;
         rows * size_of::<Row>() as u64 + scattered.min(whole)
     }
 }

@@ -77,9 +77,10 @@ impl Frames {
 #[inline(always)]
 pub(crate) fn first_four(mut frame: usize, bounds: Bounds) -> [u64; 4] {
     let mut addresses = [0; 4];
+    // As in `Frames::new`: the first frame's two words have room, and are aligned.
+    let inside = frame.wrapping_sub(bounds.low) < bounds.high.wrapping_sub(bounds.low);
     let words = bounds.high.wrapping_sub(frame) / WORD;
-    // The two words of a frame must have room, below `high` and from `low` on, and be aligned.
-    if frame < bounds.low || frame % WORD != 0 || words.wrapping_sub(2) > bounds.high / WORD {
+    if !inside || words < 2 || frame % WORD != 0 {
         return addresses;
     }
     let mut room = words - 2;
@@ -135,4 +136,71 @@ pub(crate) fn keeps_frame_pointers() -> bool {
     }
     let mark = 0_usize;
     outer(std::hint::black_box(&raw const mark).addr())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A made-up stack of `words` words in memory of our own, and its limits.
+    fn bounds(stack: &[usize]) -> Bounds {
+        let low = stack.as_ptr().addr();
+        Bounds { low, high: low + size_of_val(stack) }
+    }
+
+    fn addresses(frame: usize, bounds: Bounds) -> Vec<u64> {
+        let mut frames = Frames::new(frame, bounds);
+        std::iter::from_fn(|| Some(frames.next()).filter(|&address| address != 0)).collect()
+    }
+
+    #[test]
+    fn a_chain_of_frames_is_followed_to_its_end() {
+        let mut stack = vec![0_usize; 32];
+        let bounds = bounds(&stack);
+        let at = |index: usize| bounds.low + index * WORD;
+        for (frame, above, address) in
+            [(2, at(5), 71), (5, at(7), 72), (7, at(20), 73), (20, at(30), 74), (30, 0, 75)]
+        {
+            (stack[frame], stack[frame + 1]) = (above, address);
+        }
+        assert_eq!(addresses(at(2), bounds), [71, 72, 73, 74, 75]);
+        assert_eq!(addresses(at(20), bounds), [74, 75]);
+        // Beyond either end, not aligned, downwards, onto itself.
+        assert_eq!(addresses(at(31), bounds), []);
+        assert_eq!(addresses(bounds.low - WORD, bounds), []);
+        assert_eq!(addresses(at(2) + 1, bounds), []);
+        for above in [at(2), at(5), at(31), at(40), at(7) + 4, usize::MAX, 0] {
+            stack[5] = above;
+            assert_eq!(addresses(at(2), bounds), [71, 72], "{above:x}");
+        }
+    }
+
+    #[test]
+    fn whatever_the_stack_holds_both_ways_of_walking_agree_and_stay_inside() {
+        let mut state = 7_u64;
+        let mut random = move |below: usize| {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % below as u64) as usize
+        };
+        for _ in 0..20_000 {
+            let mut stack = vec![0_usize; 1 + random(40)];
+            let bounds = bounds(&stack);
+            let place = |random: &mut dyn FnMut(usize) -> usize| match random(8) {
+                0 => 0,
+                1 => usize::MAX - random(20),
+                2 => bounds.low.wrapping_sub(random(40)),
+                3 => bounds.low + random(400),
+                _ => bounds.low + random(50) * WORD,
+            };
+            for index in 0..stack.len() {
+                stack[index] = place(&mut random);
+            }
+            let frame = place(&mut random);
+            let four = first_four(frame, bounds);
+            let mut frames = Frames::new(frame, bounds);
+            assert_eq!([(); 4].map(|()| frames.next()), four, "{frame:x} {bounds:x?} {stack:x?}");
+        }
+    }
 }
