@@ -88,13 +88,21 @@ mod arcs;
 #[allow(dead_code, reason = "the program uses more of it than the models")]
 #[path = "../heapprof/src/engine/counter.rs"]
 mod counter;
+#[allow(dead_code, reason = "the program uses more of it than the models")]
+#[path = "../heapprof/src/engine/places.rs"]
+mod places;
+#[allow(dead_code, reason = "the program uses more of it than the models")]
+#[path = "../heapprof/src/engine/rule.rs"]
+mod rule;
 
 use loom::sync::Arc;
 use loom::thread;
 
 use arcs::{Arcs, Row};
 use counter::Counter;
-use sync::{AtomicU32, Ordering};
+use places::Places;
+use rule::Rule;
+use sync::{AtomicU32, AtomicU64, Ordering};
 
 /// Runs a model in every interleaving with at most `preemptions` switches away from a thread that could
 /// go on; switches at the end of a thread are free.
@@ -448,5 +456,86 @@ fn the_limit_holds_and_whoever_has_a_stack_keeps_it() {
         assert!(third.is_none() || (first.is_none() && second.is_none()), "one room for two: {found:?}");
         let again = [1, 2].map(|centre| tables.child(centre));
         assert_eq!(again, [first.or(second), third]);
+    });
+}
+
+/// A rule, and followers who are seen once they are in the list.
+struct Followers {
+    rule: Rule,
+    /// 1 once the follower of this place can be seen.
+    seen: [AtomicU32; 2],
+    /// What the follower of this place follows.
+    followed: [AtomicU32; 2],
+}
+
+impl Followers {
+    fn new() -> Arc<Self> {
+        let words = || [AtomicU32::new(0), AtomicU32::new(0)];
+        Arc::new(Self { rule: Rule::new(AtomicU32::new(0)), seen: words(), followed: words() })
+    }
+
+    fn come(&self, place: usize) {
+        self.seen[place].store(1, Ordering::Release);
+        self.rule.follow(|rule| self.followed[place].store(rule, Ordering::Relaxed));
+    }
+
+    fn change(&self, add: u32) {
+        let tell = |rule| {
+            for (seen, followed) in self.seen.iter().zip(&self.followed) {
+                if seen.load(Ordering::Acquire) == 1 {
+                    followed.store(rule, Ordering::Relaxed);
+                }
+            }
+        };
+        self.rule.change(|rule| rule | add, tell);
+    }
+}
+
+#[test]
+fn whoever_comes_while_the_rule_changes_follows_the_last_one() {
+    explore(3, || {
+        let followers = Followers::new();
+        let coming = thread::spawn({
+            let followers = Arc::clone(&followers);
+            move || followers.come(0)
+        });
+        followers.change(1);
+        coming.join().expect("comes");
+        assert_eq!(followers.followed[0].load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn of_two_who_change_the_rule_the_last_one_is_followed() {
+    explore(2, || {
+        let followers = Followers::new();
+        followers.come(0);
+        let changing = thread::spawn({
+            let followers = Arc::clone(&followers);
+            move || followers.change(2)
+        });
+        followers.change(1);
+        changing.join().expect("changes");
+        assert_eq!(followers.followed[0].load(Ordering::Relaxed), 3);
+    });
+}
+
+#[test]
+fn an_address_has_one_number_and_no_two_share_one() {
+    explore(3, || {
+        let table = Arc::new(([(); 4].map(|()| AtomicU64::new(0)), AtomicU32::new(0)));
+        let number = |table: &([AtomicU64; 4], AtomicU32), address| {
+            Places { slots: &table.0, used: &table.1 }.number(address)
+        };
+        let other = thread::spawn({
+            let table = Arc::clone(&table);
+            move || [number(&table, 7), number(&table, 9)]
+        });
+        let [nine, seven] = [number(&table, 9), number(&table, 7)];
+        let [other_seven, other_nine] = other.join().expect("numbers");
+        assert_eq!((seven, nine), (other_seven, other_nine));
+        assert!(seven.is_some() && nine.is_some() && seven != nine);
+        let places = Places { slots: &table.0, used: &table.1 };
+        assert_eq!(places.address(seven.unwrap_or_default()), Some(7));
     });
 }

@@ -26,6 +26,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use super::ccs;
 use super::origin::{self, Origin};
+use super::rule::Rule;
 use super::shard::{SHARDS, Shard, Tag};
 use super::traces::TRACES;
 use super::walk::{self, Bounds, Frames};
@@ -60,6 +61,11 @@ impl Plan {
         Self(self.0 | other.0)
     }
 
+    /// What is not in `other`.
+    const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Whether anything of `other` is wanted.
     #[inline(always)]
     pub(crate) const fn wants(self, other: Self) -> bool {
@@ -78,8 +84,8 @@ impl Plan {
     }
 }
 
-/// The plan in force. Relaxed: whoever reads an older one finds an origin that lacks a facet.
-static PLAN: AtomicU32 = AtomicU32::new(0);
+/// The plan in force, which shards follow. Whoever reads an older one finds an origin that lacks a facet.
+static PLAN: Rule = Rule::new(AtomicU32::new(0));
 /// Changes when known origins are no longer right: births, another plan, unloaded code.
 static EPOCH: AtomicU32 = AtomicU32::new(1);
 /// The birth interval at present.
@@ -115,7 +121,7 @@ const LOOKS_MAX: u32 = 512;
 /// The plan in force.
 #[inline(always)]
 pub(crate) fn plan() -> Plan {
-    Plan(PLAN.load(Ordering::Relaxed))
+    Plan(PLAN.get())
 }
 
 /// Where the hot path ends for allocations: alignments up to this are counted under the thread's stack.
@@ -132,23 +138,21 @@ pub(crate) fn begin(plan: Plan, depth: usize, sample_bytes: u64) -> bool {
         DEPTH.store(depth.clamp(1, DEPTH_MAX), Ordering::Relaxed);
         SAMPLE_BYTES.store(sample_bytes.max(1), Ordering::Relaxed);
         BIRTH.store(0, Ordering::Relaxed);
-        change(plan);
+        change(|_| plan);
     }
     ready
 }
 
-/// Changes the plan. SeqCst: a shard that is being made either is seen here or sees the new plan.
-fn change(plan: Plan) {
+/// Changes the plan: by the one who starts a profile, or the one who enters the first cost centre.
+fn change(new: impl Fn(Plan) -> Plan) {
     EPOCH.fetch_add(1, Ordering::Relaxed);
-    PLAN.store(plan.0, Ordering::SeqCst);
-    for shard in SHARDS.all() {
-        shard.set_alloc_align_max(hot_align(plan));
-    }
+    let tell = |plan| SHARDS.all().for_each(|shard| shard.set_alloc_align_max(hot_align(Plan(plan))));
+    PLAN.change(|plan| new(Plan(plan)).0, tell);
 }
 
-/// For a shard just published: takes over the plan in force. SeqCst: see [`change`].
+/// For a shard that has just been put into the table of shards.
 pub(crate) fn join(shard: Shard) {
-    shard.set_alloc_align_max(hot_align(Plan(PLAN.load(Ordering::SeqCst))));
+    PLAN.follow(|plan| shard.set_alloc_align_max(hot_align(Plan(plan))));
 }
 
 /// A thread has taken its shard. Its name is asked for now, while std surely still knows it.
@@ -161,13 +165,13 @@ pub(crate) fn meet(shard: Shard) {
 /// A cost centre has been entered for the first time.
 pub(crate) fn on_new_centre() {
     if plan().wants(Plan::UNTIL_CENTRE) {
-        change(Plan(plan().0 & !(Plan::UNTIL_CENTRE.0 | Plan::SITES.0 | Plan::UNWIND.0)));
+        change(|plan| plan.without(Plan::UNTIL_CENTRE.and(Plan::SITES).and(Plan::UNWIND)));
     }
 }
 
 /// What is captured goes on, also when a cost centre is entered.
 pub(crate) fn stay() {
-    PLAN.fetch_and(!Plan::UNTIL_CENTRE.0, Ordering::Relaxed);
+    change(|plan| plan.without(Plan::UNTIL_CENTRE));
 }
 
 /// Blocks are of a new birth interval from now on.

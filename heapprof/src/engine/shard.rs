@@ -609,7 +609,7 @@ impl Shards {
         let index = self.count.fetch_add(1, Ordering::Relaxed);
         // Past the end only when many threads race for the last rooms: this one's counters would
         // never be read, so it must not use them.
-        self.entries().get(index)?.store(shard.as_ptr(), Ordering::SeqCst);
+        self.entries().get(index)?.store(shard.as_ptr(), Ordering::Release);
         capture::join(shard);
         Some(shard)
     }

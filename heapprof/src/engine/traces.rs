@@ -2,13 +2,13 @@
 //!
 //! A trace is a call stack, cut to the depth that the run's breakdowns need. Its row is (the trace of
 //! the caller, place), so traces that share their outer frames share rows. Both tables only grow, by
-//! any thread, without a lock: places are published by one compare-and-swap of a zero slot, traces by
-//! the protocol of [`super::arcs`].
+//! any thread, without a lock: see [`super::places`] and [`super::arcs`].
 
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
 use super::arcs::{Arcs, Row};
 use super::os;
+use super::places::Places;
 
 /// The trace of a block of which no caller is known.
 pub(crate) const EMPTY: u32 = 1;
@@ -64,19 +64,20 @@ impl Traces {
         true
     }
 
-    fn places(&self) -> &'static [AtomicU64] {
+    /// The addresses; none before `set_up`.
+    fn places(&self) -> Option<Places<'static>> {
         let places = self.places.load(Ordering::Acquire);
         if places.is_null() {
-            return &[];
+            return None;
         }
         // SAFETY: a mapping of PLACES_MAX zeroed atomics, never unmapped.
-        unsafe { std::slice::from_raw_parts(places, PLACES_MAX) }
+        let slots = unsafe { std::slice::from_raw_parts(places, PLACES_MAX) };
+        let used: &'static AtomicU32 = &TRACES.places_used;
+        Some(Places { slots, used })
     }
 
     fn arcs(&self) -> Option<Arcs<'static>> {
-        if self.places().is_empty() {
-            return None;
-        }
+        self.places()?;
         // SAFETY: `set_up` mapped the tables with these lengths before it published the places; zeroed
         // atomics are valid, and nothing is unmapped.
         let (rows, slots) = unsafe {
@@ -92,10 +93,10 @@ impl Traces {
     /// The number of a call stack of return addresses, innermost first; [`BEYOND`] when the tables are
     /// full.
     pub(crate) fn intern(&self, frames: &[u64]) -> u32 {
-        let Some(arcs) = self.arcs() else {
+        let (Some(arcs), Some(places)) = (self.arcs(), self.places()) else {
             return BEYOND;
         };
-        let called = |caller: u32, &address: &u64| arcs.child(caller, self.place(address)?);
+        let called = |caller: u32, &address: &u64| arcs.child(caller, places.number(address)?);
         frames.iter().rev().try_fold(EMPTY, called).unwrap_or(BEYOND)
     }
 
@@ -115,41 +116,10 @@ impl Traces {
     }
 
     fn entry(&self, hash: u64) -> Option<&'static AtomicU64> {
-        if self.places().is_empty() {
-            return None;
-        }
+        self.places()?;
         let index = hash as usize & (TRACES_MAX as usize - 1);
         // SAFETY: `set_up` mapped TRACES_MAX zeroed words before it published the places.
         Some(unsafe { &*self.hashes.load(Ordering::Relaxed).add(index) })
-    }
-
-    /// The number of an address: where its slot is, from 1.
-    fn place(&self, address: u64) -> Option<u32> {
-        let places = self.places();
-        let mask = places.len().wrapping_sub(1);
-        // Fibonacci hashing, as in `arcs`.
-        let start = (address.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize;
-        for at in (0..places.len()).map(|step| start.wrapping_add(step) & mask) {
-            let slot = places.get(at)?;
-            // Relaxed: the address is all there is to a place.
-            let mut seen = slot.load(Ordering::Relaxed);
-            if seen == 0 {
-                if self.places_used.load(Ordering::Relaxed) as usize >= places.len() / 4 * 3 {
-                    return None;
-                }
-                match slot.compare_exchange(0, address, Ordering::Relaxed, Ordering::Relaxed) {
-                    Ok(_) => {
-                        self.places_used.fetch_add(1, Ordering::Relaxed);
-                        seen = address;
-                    }
-                    Err(other) => seen = other,
-                }
-            }
-            if seen == address {
-                return Some(at as u32 + 1);
-            }
-        }
-        None
     }
 
     /// The return addresses of a trace, innermost first.
@@ -159,20 +129,19 @@ impl Traces {
         std::iter::from_fn(move || {
             let row = arcs.filter(|_| trace > EMPTY)?.rows.get(trace as usize)?;
             trace = row.parent.load(Ordering::Relaxed);
-            let place = row.centre.load(Ordering::Relaxed) as usize;
-            Some(places.get(place.checked_sub(1)?)?.load(Ordering::Relaxed))
+            places?.address(row.centre.load(Ordering::Relaxed))
         })
     }
 
     /// Whether a trace was refused because there was no room.
     pub(crate) fn is_full(&self) -> bool {
         self.next.load(Ordering::Relaxed) >= TRACES_MAX
-            || self.places_used.load(Ordering::Relaxed) as usize >= PLACES_MAX / 4 * 3
+            || self.places().is_some_and(|places| places.is_full())
     }
 
     /// Bytes of the tables that can have been touched, at most.
     pub(crate) fn touched_bytes(&self) -> u64 {
-        if self.places().is_empty() {
+        if self.places().is_none() {
             return 0;
         }
         let rows = u64::from(self.next.load(Ordering::Relaxed));
