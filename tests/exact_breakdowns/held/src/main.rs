@@ -161,7 +161,7 @@ fn main() {
         &method.value,
         (boxed.value)(1),
         &byte.value,
-        &line.value,
+        line.value.0[0],
         &from_late.value,
     ));
     drop((ring, conns, annotated));
