@@ -128,13 +128,16 @@ pub fn stack_name<'a>(
 }
 
 /// Names a band by labels, leaf first, each escaped: `leaf/parent/root`. One longer than `max_chars` characters or
-/// [`MAX_NAME_BYTES`] bytes is shortened as by [`stack_name`], and its number is made of the whole name: the same
-/// in every run, and different for names that are shortened alike.
+/// [`MAX_NAME_BYTES`] bytes gets a number in front that is made of the whole name: the same in every run, and
+/// different for names that are shortened alike. Then paths such as `app::cache::Cache::put` lose their front, down to
+/// two segments, the longest first; what is still too long is shortened as by [`stack_name`].
 ///
 /// ```
 /// use heapprof::hp::path_name;
 /// assert_eq!(path_name(["app::load", "app::main:7"], 60), "app::load/app::main:7");
-/// assert_eq!(path_name(["app::load", "app::main:7"], 18), "(759466)a...d/app:");
+/// let arc = ["app::cache::Cache::put::{closure}", "app::cache::Cache::put:70"];
+/// assert_eq!(path_name(arc, 57), "(473184)...Cache::put::{closure}/...cache::Cache::put:70");
+/// assert!(path_name(arc, 20).starts_with("(473184)"));
 /// ```
 pub fn path_name<'a>(labels_leaf_first: impl IntoIterator<Item = &'a str>, max_chars: usize) -> String {
     let labels: Vec<&str> = labels_leaf_first.into_iter().collect();
@@ -144,7 +147,41 @@ pub fn path_name<'a>(labels_leaf_first: impl IntoIterator<Item = &'a str>, max_c
     }
     // FNV-1a, to six digits.
     let step = |hash: u32, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
-    stack_name(whole.bytes().fold(0x811C_9DC5, step) % 1_000_000, labels, max_chars)
+    let number = whole.bytes().fold(0x811C_9DC5, step) % 1_000_000;
+    let mut labels: Vec<String> = labels.into_iter().map(str::to_owned).collect();
+    let excess = |labels: &[String]| {
+        let chars: usize = labels.iter().map(|label| escape_label(label).chars().count() + 1).sum();
+        (chars + "(000000)".len()).saturating_sub(max_chars + 1)
+    };
+    // A long stack loses whole labels instead.
+    while labels.len() <= 2 && excess(&labels) > 0 {
+        let by_length = |label: &&mut String| label.len();
+        let Some(label) =
+            labels.iter_mut().filter(|label| without_front(label).is_some()).max_by_key(by_length)
+        else {
+            break;
+        };
+        *label = without_front(label).unwrap_or_default();
+    }
+    stack_name(number, labels.iter().map(String::as_str), max_chars)
+}
+
+/// A path without its first segment; `None` for one of two. What is inside of brackets, and `{closure}`, are no
+/// segments of their own.
+fn without_front(path: &str) -> Option<String> {
+    let mut depth = 0_u32;
+    let mut ends = path.char_indices().filter_map(|(at, c)| {
+        match c {
+            '<' | '(' | '[' => depth += 1,
+            '>' | ')' | ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let is_end = depth == 0 && path[at..].starts_with("::") && !path[at..].starts_with("::{");
+        is_end.then_some(at + 2)
+    });
+    let first = ends.next()?;
+    ends.next()?;
+    Some(format!("{OMITTED}{}", &path[first..])).filter(|shorter| shorter.len() < path.len())
 }
 
 /// `prefix` and as much of `labels` as has room in `limit`, in the unit of `measure`.
