@@ -17,14 +17,14 @@ const ORDERS: u64 = 40_000;
 mod order {
     use serde_json::Value;
 
-    pub struct Order {
-        pub number: u64,
-        pub article: String,
-        pub pieces: u64,
+    pub(crate) struct Order {
+        pub(crate) number: u64,
+        pub(crate) article: String,
+        pub(crate) pieces: u64,
     }
 
     /// Reads an order; the JSON goes as soon as it has been read.
-    pub fn parse(text: &str) -> Option<Order> {
+    pub(crate) fn parse(text: &str) -> Option<Order> {
         let json: Value = serde_json::from_str(text).ok()?;
         let number = json["number"].as_u64()?;
         let article = json["article"].as_str()?.to_owned();
@@ -37,12 +37,12 @@ mod stock {
 
     /// One shelf for each of some thousand articles: grows at first, then stays.
     #[derive(Default)]
-    pub struct Stock {
+    pub(crate) struct Stock {
         shelves: BTreeMap<String, Vec<u64>>,
     }
 
     impl Stock {
-        pub fn book(&mut self, article: &str, pieces: u64) -> u64 {
+        pub(crate) fn book(&mut self, article: &str, pieces: u64) -> u64 {
             let shelf = self.shelves.entry(article.to_owned()).or_default();
             if shelf.len() < 32 {
                 shelf.push(pieces);
@@ -55,18 +55,18 @@ mod stock {
 mod receipts {
     use std::collections::HashMap;
 
-    pub struct Receipt {
-        pub lines: Vec<String>,
+    pub(crate) struct Receipt {
+        pub(crate) lines: Vec<String>,
     }
 
     /// Meant to answer a repeated order from memory. No order comes twice, and none is ever removed: the leak.
     #[derive(Default)]
-    pub struct Receipts {
+    pub(crate) struct Receipts {
         by_number: HashMap<u64, Receipt>,
     }
 
     impl Receipts {
-        pub fn write(&mut self, number: u64, article: &str, left: u64) -> &Receipt {
+        pub(crate) fn write(&mut self, number: u64, article: &str, left: u64) -> &Receipt {
             self.by_number.entry(number).or_insert_with(|| Receipt {
                 lines: vec![format!("order {number}"), format!("{article}: {left} left, with many thanks")],
             })
@@ -79,10 +79,10 @@ mod journal {
 
     /// The last lines of a log: a ring.
     #[derive(Default)]
-    pub struct Journal(VecDeque<String>);
+    pub(crate) struct Journal(VecDeque<String>);
 
     impl Journal {
-        pub fn note(&mut self, line: String) {
+        pub(crate) fn note(&mut self, line: String) {
             if self.0.len() == 2_000 {
                 self.0.pop_front();
             }

@@ -523,7 +523,10 @@ unsafe fn settle_cold(block: *mut u8, layout: Layout, new_size: usize, old: Tag,
         } else {
             (Figure::Freed, old_size - new_size)
         };
-        return if old == UNCOUNTED { () } else { add(seat, old, figure, change) };
+        if old != UNCOUNTED {
+            add(seat, old, figure, change);
+        }
+        return;
     }
     if new != UNCOUNTED {
         add(seat, new, Figure::Allocated, new_size);

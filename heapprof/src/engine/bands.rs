@@ -27,6 +27,8 @@ pub(crate) struct Source {
     pub(crate) namer: Option<Namer>,
     /// The times at which the birth intervals began, in microseconds.
     pub(crate) births_us: Vec<u64>,
+    /// The number of the first of them.
+    pub(crate) first_birth: u32,
     pub(crate) name_chars: usize,
 }
 
@@ -61,14 +63,23 @@ impl Source {
                 Some(class) => Name::plain(&sizes(class)),
                 None => Name::plain(OTHER),
             },
-            Breakdown::Birth => match origin.birth.and_then(|birth| self.births_us.get(birth as usize)) {
-                // All of one length, so that the order of names is that of times.
-                Some(us) => Name::plain(&format!("{:012.3}", *us as f64 / 1e6)),
-                None => Name::plain(OTHER),
-            },
+            Breakdown::Birth => self.birth(origin.birth),
             Breakdown::Arc | Breakdown::CallStack | Breakdown::Description | Breakdown::Type => {
                 self.of_trace(origin.trace, breakdown)
             }
+        }
+    }
+
+    fn birth(&self, birth: Option<u32>) -> Name {
+        let Some(birth) = birth else {
+            return Name::plain(OTHER);
+        };
+        let interval = birth.checked_sub(self.first_birth).map(|interval| interval as usize);
+        match interval.map(|interval| self.births_us.get(interval)) {
+            // All of one length, so that the order of names is that of times.
+            Some(Some(us)) => Name::plain(&format!("{:012.3}", *us as f64 / 1e6)),
+            Some(None) => Name::plain(OTHER),
+            None => Name::plain("BEFORE_PROFILE"),
         }
     }
 

@@ -12,7 +12,7 @@
 //!
 //! Bands by call site need the frames up to the second function of the program's own, since in front
 //! of the first are those of std's collections, most often two, in formatting six. Which addresses
-//! are std's is read from symbol tables by the ticker ([`set_library`]). Where four frames do not reach
+//! are std's is read from symbol tables by the ticker ([`set_library`]); until then all frames are taken. Where four frames do not reach
 //! the second function, the table says so, and the look is repeated with twelve, and with all.
 //!
 //! # Sampling
@@ -137,10 +137,20 @@ pub(crate) fn begin(plan: Plan, depth: usize, sample_bytes: u64) -> bool {
     if ready {
         DEPTH.store(depth.clamp(1, DEPTH_MAX), Ordering::Relaxed);
         SAMPLE_BYTES.store(sample_bytes.max(1), Ordering::Relaxed);
-        BIRTH.store(0, Ordering::Relaxed);
+        BIRTH.fetch_add(1, Ordering::Relaxed);
         change(|_| plan);
     }
     ready
+}
+
+/// Ends what [`begin`] has begun: blocks are of their stacks alone again.
+pub(crate) fn end() {
+    change(|_| Plan::default());
+}
+
+/// The number of the present birth interval. Numbers rise over all profiles of the process.
+pub(crate) fn birth() -> u32 {
+    BIRTH.load(Ordering::Relaxed)
 }
 
 /// Changes the plan: by the one who starts a profile, or the one who enters the first cost centre.
@@ -175,8 +185,8 @@ pub(crate) fn stay() {
 }
 
 /// Blocks are of a new birth interval from now on.
-pub(crate) fn begin_birth(birth: u32) {
-    BIRTH.store(birth, Ordering::Relaxed);
+pub(crate) fn begin_birth() {
+    BIRTH.fetch_add(1, Ordering::Relaxed);
     EPOCH.fetch_add(1, Ordering::Relaxed);
 }
 
@@ -269,16 +279,19 @@ pub(crate) struct Local {
 }
 
 impl Local {
-    pub(crate) const ZERO: Self = Self {
-        known: AtomicPtr::new(std::ptr::null_mut()),
-        shift: AtomicU32::new(0),
-        low: AtomicUsize::new(0),
-        high: AtomicUsize::new(0),
-        looks: AtomicU32::new(0),
-        name: AtomicU32::new(0),
-        until_sample: AtomicU64::new(0),
-        random: AtomicU64::new(0),
-    };
+    /// What a shard begins with.
+    pub(crate) const fn zero() -> Self {
+        Self {
+            known: AtomicPtr::new(std::ptr::null_mut()),
+            shift: AtomicU32::new(0),
+            low: AtomicUsize::new(0),
+            high: AtomicUsize::new(0),
+            looks: AtomicU32::new(0),
+            name: AtomicU32::new(0),
+            until_sample: AtomicU64::new(0),
+            random: AtomicU64::new(0),
+        }
+    }
 
     /// Forgets the last owner, before the next one begins.
     pub(crate) fn reset(&self) {
@@ -624,11 +637,9 @@ fn hashed(frame: usize, local: &Local, depth: usize) -> Key {
 /// How many of `frames` reach the second function of the program's own; all, when they do not.
 #[inline(never)]
 fn sites_end(frames: impl Iterator<Item = u64>) -> usize {
-    // Until std's functions are known, a dozen frames reach far enough, but for the deepest.
-    const UNKNOWN: usize = 12;
     // SAFETY: null, or a list that is never freed. Acquire: pairs with the Release in `set_library`.
     let Some(library) = (unsafe { LIBRARY.load(Ordering::Acquire).as_ref() }) else {
-        return frames.take(UNKNOWN).count();
+        return frames.take(REACHES[2]).count();
     };
     let (mut own, mut count) = (0, 0);
     for address in frames {

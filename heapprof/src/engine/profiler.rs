@@ -18,7 +18,7 @@ use super::mode::{self, Mode};
 use super::recorder::Recorder;
 use super::shard::Figure;
 use super::traces::TRACES;
-use super::{files, os, snapshot, thread, ticker};
+use super::{capture, files, os, snapshot, thread, ticker};
 use crate::error::{Error, Kind};
 use crate::figures::Summary;
 use crate::options::{Breakdown, Clock, Sampler};
@@ -103,6 +103,7 @@ impl Session {
     /// A write failed: says so once, and leaves the files complete up to the last sample.
     fn fail(&self, failure: &Error) {
         os::say(&format!("{failure}; the profile stops here"));
+        capture::end();
         self.end_ticker();
         let _ = STATE.compare_exchange(RUNNING, IDLE, Ordering::Release, Ordering::Relaxed);
     }
@@ -421,6 +422,7 @@ pub(crate) fn stop(number: u64, patience: Patience) -> Result<Summary, Error> {
     }
     let marks_us = std::mem::take(&mut *lock(&session.marks_us));
     let ended = recorder.ok_or_else(|| Kind::NotRunning.into()).and_then(|recorder| recorder.end(&marks_us));
+    capture::end();
     STATE.store(IDLE, Ordering::Release);
     if let Ok(summary) = &ended
         && !session.config.quiet

@@ -113,6 +113,7 @@ impl Recorder {
             source: Source {
                 namer: namer(&config, plan),
                 births_us: vec![0],
+                first_birth: capture::birth(),
                 name_chars: name_chars(&config),
             },
             text: Vec::new(),
@@ -267,7 +268,7 @@ impl Recorder {
             }
             self.birth_left = self.birth_samples;
             self.source.births_us.push(self.last_us);
-            capture::begin_birth(births as u32);
+            capture::begin_birth();
         }
     }
 
@@ -492,14 +493,11 @@ fn sample_bytes(config: &Config) -> u64 {
 /// What is to be captured of each block for these breakdowns.
 fn plan_for(config: &Config, breakdowns: &[Breakdown]) -> Plan {
     let wanted = breakdowns.iter().copied().chain(config.select.iter().map(|selector| selector.breakdown));
-    let has_centres = default_breakdown() == Breakdown::Stack;
     let mut plan = Plan::default();
-    let mut asked = false;
     for breakdown in wanted {
-        asked |= bands::is_of_traces(breakdown);
         plan = plan.and(match breakdown {
             Breakdown::Stack | Breakdown::Centre => Plan::default(),
-            Breakdown::Module if has_centres => Plan::default(),
+            Breakdown::Module if !cfg!(feature = "symbols") => Plan::default(),
             Breakdown::Module | Breakdown::Arc | Breakdown::Description | Breakdown::Type => Plan::SITES,
             Breakdown::CallStack => Plan::STACKS,
             Breakdown::Thread => Plan::THREAD,
@@ -507,7 +505,7 @@ fn plan_for(config: &Config, breakdowns: &[Breakdown]) -> Plan {
             Breakdown::Birth => Plan::BIRTH,
         });
     }
-    if plan.wants_traces() && (!asked || config.breakdowns.is_empty() && config.select.is_empty()) {
+    if plan.wants_traces() && config.breakdowns.is_empty() && config.select.is_empty() {
         plan = plan.and(Plan::UNTIL_CENTRE);
     }
     if plan.wants_traces() && !walk::keeps_frame_pointers() {

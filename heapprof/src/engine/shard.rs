@@ -151,7 +151,7 @@ static COLD: Header = Header {
     misses: AtomicU32::new(0),
     handed: AtomicU32::new(0),
     gone: [const { AtomicU64::new(0) }; GONE_MAX],
-    local: Local::ZERO,
+    local: Local::zero(),
     arcs: [const { CachedArc { key: AtomicU64::new(0), child: AtomicU32::new(0) } }; CACHED_ARCS],
 };
 

@@ -74,7 +74,8 @@ pub(crate) fn allocated() -> (Vec<u64>, Vec<u64>) {
 pub(crate) fn held() -> (Vec<u64>, Vec<u64>) {
     let (mut bytes, mut blocks) = (live_bytes(), live_blocks());
     let count = bytes.len().min(blocks.len());
-    (bytes.truncate(count), blocks.truncate(count));
+    bytes.truncate(count);
+    blocks.truncate(count);
     weigh(&mut bytes, &mut blocks);
     (by_stack(bytes), by_stack(blocks))
 }

@@ -50,7 +50,7 @@ impl Frames {
     pub(crate) fn new(frame: usize, bounds: Bounds) -> Self {
         let inside = frame.wrapping_sub(bounds.low) < bounds.high.wrapping_sub(bounds.low);
         let room = bounds.high.wrapping_sub(frame) / WORD;
-        Self { frame, room: (inside && frame % WORD == 0 && room >= 2).then(|| room - 2) }
+        Self { frame, room: (inside && frame.is_multiple_of(WORD) && room >= 2).then(|| room - 2) }
     }
 
     /// The next return address; 0 at the end.
@@ -80,7 +80,7 @@ pub(crate) fn first_four(mut frame: usize, bounds: Bounds) -> [u64; 4] {
     // As in `Frames::new`: the first frame's two words have room, and are aligned.
     let inside = frame.wrapping_sub(bounds.low) < bounds.high.wrapping_sub(bounds.low);
     let words = bounds.high.wrapping_sub(frame) / WORD;
-    if !inside || words < 2 || frame % WORD != 0 {
+    if !inside || words < 2 || !frame.is_multiple_of(WORD) {
         return addresses;
     }
     let mut room = words - 2;
@@ -119,7 +119,7 @@ pub(crate) fn keeps_frame_pointers() -> bool {
         let mark = 0_usize;
         let low = std::hint::black_box(&raw const mark).addr();
         let frame = frame_here();
-        if !(low < frame && frame < outer_mark && frame % size_of::<usize>() == 0) {
+        if !(low < frame && frame < outer_mark && frame.is_multiple_of(WORD)) {
             return false;
         }
         // SAFETY: `frame` lies between two locals of this thread's live frames, so it is mapped.
@@ -194,9 +194,7 @@ mod tests {
                 3 => bounds.low + random(400),
                 _ => bounds.low + random(50) * WORD,
             };
-            for index in 0..stack.len() {
-                stack[index] = place(&mut random);
-            }
+            stack.iter_mut().for_each(|word| *word = place(&mut random));
             let frame = place(&mut random);
             let four = first_four(frame, bounds);
             let mut frames = Frames::new(frame, bounds);
