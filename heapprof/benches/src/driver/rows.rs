@@ -29,6 +29,22 @@ const SHORT_INTERVAL: [(&str, &str); 1] = [("HEAPPROF_INTERVAL", "0.1")];
 const SAMPLED_PROFILE: [(&str, &str); 1] =
     [(JEMALLOC_OPTIONS, "prof:true,prof_active:true,lg_prof_sample:19")];
 
+/// Names of call sites are not made: what is measured is the program's part.
+const ARCS: [(&str, &str); 3] =
+    [("HEAPPROF_INTERVAL", "3600"), ("HEAPPROF_BREAKDOWN", "arc"), ("HEAPPROF_SYMBOLS", "offline")];
+const CALL_STACKS: [(&str, &str); 3] =
+    [("HEAPPROF_INTERVAL", "3600"), ("HEAPPROF_BREAKDOWN", "callstack"), ("HEAPPROF_SYMBOLS", "offline")];
+const TYPES: [(&str, &str); 2] = [("HEAPPROF_INTERVAL", "0.1"), ("HEAPPROF_BREAKDOWN", "type")];
+const ALL: [(&str, &str); 2] = [("HEAPPROF_INTERVAL", "0.1"), ("HEAPPROF_BREAKDOWN", "all")];
+const SAMPLED: [(&str, &str); 3] =
+    [("HEAPPROF_INTERVAL", "3600"), ("HEAPPROF_BREAKDOWN", "stack"), ("HEAPPROF_SAMPLE", "512k")];
+const SAMPLED_ARCS: [(&str, &str); 4] = [
+    ("HEAPPROF_INTERVAL", "3600"),
+    ("HEAPPROF_BREAKDOWN", "arc"),
+    ("HEAPPROF_SAMPLE", "512k"),
+    ("HEAPPROF_SYMBOLS", "offline"),
+];
+
 /// The variable that a jemalloc built with the prefix `_rjem_` reads.
 pub(crate) const JEMALLOC_OPTIONS: &str = "_RJEM_MALLOC_CONF";
 
@@ -68,8 +84,21 @@ static OWN: [Row; 9] = [
     full("scopes", "scopes", &LONG_INTERVAL, "cost centres without heapprof's allocator"),
 ];
 
+/// What heapprof looks at beyond stacks. No cost centre is set.
+static SITES: [Row; 6] = [
+    full("arcs", "sites", &ARCS, "the call site of every block, named after the run"),
+    full("callstacks", "sites", &CALL_STACKS, "32 frames of every block, named after the run"),
+    full("types", "sites", &TYPES, "the type of every block, named as it runs, a sample every 0.1 s"),
+    full("all", "sites", &ALL, "nine breakdowns at once, the same"),
+    full("sampled", "sites", &SAMPLED, "one block in 512 KiB, by cost-centre stack"),
+    full("sampled-arcs", "sites", &SAMPLED_ARCS, "one block in 512 KiB, by call site"),
+];
+
+/// Where Debian's package has the library that heaptrack preloads.
+const HEAPTRACK: &str = "/usr/lib/heaptrack/libheaptrack_preload.so";
+
 /// Other people's profilers and counters, over jemalloc unless said.
-static PEERS: [Row; 6] = [
+static PEERS: [Row; 7] = [
     full("jemalloc-prof", "jemalloc-prof", &SAMPLED_PROFILE, "jemalloc's own profile, one sample in 512 KiB"),
     Row {
         name: "hotpath",
@@ -100,6 +129,13 @@ static PEERS: [Row; 6] = [
         about: "call sites, over the system allocator",
     },
     Row {
+        name: "heaptrack",
+        feature: "system",
+        environment: &[("LD_PRELOAD", HEAPTRACK), ("DUMP_HEAPTRACK_OUTPUT", "/dev/null")],
+        share_percent: Share { one_thread: 10, two_threads: 3 },
+        about: "whole stacks, preloaded over the C library's allocator, its output thrown away",
+    },
+    Row {
         name: "dhat",
         feature: "dhat",
         environment: &[],
@@ -108,25 +144,36 @@ static PEERS: [Row; 6] = [
     },
 ];
 
-/// The rows named in a list with commas: names, or `own`, `peers`, `all`.
+/// The rows named in a list with commas: names, or `own`, `sites`, `peers`, `all`.
 ///
 /// # Errors
 /// A name that is no row and no group.
 pub(crate) fn select(names: &str) -> Result<Vec<&'static Row>, String> {
-    let all = || OWN.iter().chain(&PEERS);
+    let all = || OWN.iter().chain(&SITES).chain(&PEERS);
     let mut chosen = Vec::new();
     for name in names.split(',') {
         match name {
             "all" => chosen.extend(all()),
             "own" => chosen.extend(&OWN),
-            "peers" => chosen.extend(&PEERS),
+            "sites" => chosen.extend(&SITES),
+            "peers" => chosen.extend(PEERS.iter().filter(|row| is_here(row))),
             _ => chosen.push(all().find(|row| row.name == name).ok_or_else(|| unknown(name, all()))?),
         }
     }
     Ok(chosen)
 }
 
+/// Whether what the row preloads is installed; says so if not.
+fn is_here(row: &Row) -> bool {
+    let preloaded = row.environment.iter().find(|(name, _)| *name == "LD_PRELOAD");
+    let missing = preloaded.filter(|(_, library)| !std::path::Path::new(library).exists());
+    if let Some((_, library)) = missing {
+        eprintln!("{}: {library} is not installed, the row is left out", row.name);
+    }
+    missing.is_none()
+}
+
 fn unknown<'a>(name: &str, rows: impl Iterator<Item = &'a Row>) -> String {
     let names: Vec<&str> = rows.map(|row| row.name).collect();
-    format!("--rows: {name:?} is none of own, peers, all, {}", names.join(", "))
+    format!("--rows: {name:?} is none of own, sites, peers, all, {}", names.join(", "))
 }

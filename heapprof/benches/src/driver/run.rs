@@ -7,8 +7,16 @@ use nix::sys::time::TimeValLike as _;
 use std::process::{Command, Output, Stdio};
 
 /// Variables that would start a profile or change an allocator in rows that do not ask for it.
-const INHERITED: [&str; 5] =
-    ["HEAPPROF_INTERVAL", "HEAPPROF_OUTPUT", "HEAPPROF_CONFIG", "MALLOC_CONF", JEMALLOC_OPTIONS];
+const INHERITED: [&str; 8] = [
+    "HEAPPROF_INTERVAL",
+    "HEAPPROF_OUTPUT",
+    "HEAPPROF_BREAKDOWN",
+    "HEAPPROF_SYMBOLS",
+    "HEAPPROF_SAMPLE",
+    "HEAPPROF_CONFIG",
+    "MALLOC_CONF",
+    JEMALLOC_OPTIONS,
+];
 
 /// What one run answered.
 pub(crate) struct Answer {
