@@ -63,6 +63,16 @@ impl Binaries {
         Ok(image.map_or_else(Vec::new, |image| image.frames(address_as_linked)))
     }
 
+    /// Whether the list has a module of this name.
+    pub(crate) fn has(&self, module: &str) -> bool {
+        self.modules.iter().any(|known| known.name == module)
+    }
+
+    /// Whether the program's file was wanted and is not there.
+    pub(crate) fn lacks_program(&self) -> bool {
+        self.modules.first().is_some_and(|program| matches!(self.images.get(&program.name), Some(None)))
+    }
+
     fn open(&self, name: &str) -> Result<Option<Image>, String> {
         let stays = |why: String| say(PROGRAM, &format!("warning: {why}; addresses in {name} stay raw"));
         let Some(module) = self.modules.iter().find(|module| module.name == name) else {

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! heapprof modules 1                            the format and its version
+//! depth 32                                      functions of a whole call stack at most
 //! profile app.hp arc                            a profile beside this file, and what its bands are
 //! module app 4f2e09ab /full/path/to/app         name in the profile, build id (`-` for none), path
 //! ```
@@ -12,6 +13,8 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use heapprof::hp;
+
 /// The longest list that is read, in bytes.
 const MAX_LIST_BYTES: u64 = 16 << 20;
 const FIRST_LINE: &str = "heapprof modules 1";
@@ -19,7 +22,7 @@ const FIRST_LINE: &str = "heapprof modules 1";
 /// One file that was loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Module {
-    /// As in the profile, escaped like a label there.
+    /// As in the profile, where it is the front of a label: see [`canonical`].
     pub(crate) name: String,
     pub(crate) build_id: Option<Vec<u8>>,
     pub(crate) path: PathBuf,
@@ -32,6 +35,8 @@ pub(crate) struct List {
     pub(crate) profiles: Vec<(String, String)>,
     /// The program first.
     pub(crate) modules: Vec<Module>,
+    /// Labels of a whole call stack at most.
+    pub(crate) depth: Option<usize>,
 }
 
 impl List {
@@ -50,7 +55,8 @@ impl List {
     }
 
     fn parse(text: &str) -> Result<List, String> {
-        let mut lines = text.lines().zip(1_usize..);
+        // Not `lines`, since a path may end in a carriage return.
+        let mut lines = text.split_terminator('\n').zip(1_usize..);
         match lines.next() {
             Some((FIRST_LINE, _)) => {}
             first => {
@@ -60,7 +66,8 @@ impl List {
         }
         // A line that was cut off may have lost a part of its path.
         if !text.ends_with('\n') {
-            return Err(format!("line {}: the list is cut off here", text.lines().count()));
+            let number = text.split_terminator('\n').count();
+            return Err(format!("line {number}: the list is cut off here"));
         }
         let mut list = List::default();
         for (line, number) in lines {
@@ -79,9 +86,10 @@ impl List {
                 let mut fields = rest.split(' ').filter(|field| !field.is_empty());
                 self.profiles.push((fields.next()?.to_owned(), fields.next()?.to_owned()));
             }
+            "depth" => self.depth = Some(rest.parse().ok()?),
             "module" => {
                 let mut fields = rest.splitn(3, ' ');
-                let name = fields.next().filter(|name| !name.is_empty())?.to_owned();
+                let name = canonical(fields.next().filter(|name| !name.is_empty())?);
                 let build_id = match fields.next()? {
                     "-" => None,
                     id => Some(bytes(id)?),
@@ -93,6 +101,12 @@ impl List {
         }
         Some(())
     }
+}
+
+/// One form for the names of a module: escaped, but not as a whole label. A module `MARK` is `^4DARK` in the list, as
+/// that is a keyword, and in a profile the label `MARK+0x1f2c` is none.
+pub(crate) fn canonical(escaped: &str) -> String {
+    hp::escape_label(&hp::unescape_label(escaped)).into_owned()
 }
 
 /// The start of a line, for a message.

@@ -8,6 +8,7 @@ use heapprof::symbols::{self, Frame};
 
 use crate::args::Breakdown;
 use crate::binaries::Binaries;
+use crate::modules::canonical;
 
 /// Addresses whose frames are kept; beyond it all are dropped and found again.
 const FRAMES_MAX: usize = 1 << 16;
@@ -17,22 +18,27 @@ pub(crate) struct Names {
     binaries: Binaries,
     breakdown: Breakdown,
     name_chars: usize,
+    /// Labels of a whole call stack at most.
+    depth: usize,
     /// By label, `app+0x1f2c`.
     frames: HashMap<String, Rc<[Frame]>>,
 }
 
 impl Names {
-    pub(crate) fn new(binaries: Binaries, breakdown: Breakdown, name_chars: usize) -> Names {
-        Names { binaries, breakdown, name_chars, frames: HashMap::new() }
+    pub(crate) fn new(binaries: Binaries, breakdown: Breakdown, name_chars: usize, depth: usize) -> Names {
+        Names { binaries, breakdown, name_chars, depth, frames: HashMap::new() }
     }
 
     /// The name of a band, as a word for the file. A name without addresses stays, and so does one of whose
-    /// addresses none has a name.
+    /// addresses none has a name, and every one while the program's file is missing.
     ///
     /// # Errors
     /// As [`Binaries::frames`].
     pub(crate) fn band(&mut self, raw: &str) -> Result<String, String> {
-        let labels = without_number(raw);
+        // A program may be called `(7)app`.
+        let is_whole =
+            raw.split('/').next().and_then(address).is_some_and(|(module, _)| self.binaries.has(&module));
+        let labels = if is_whole { raw } else { without_number(raw) };
         if !labels.split('/').any(|label| address(label).is_some()) {
             return Ok(raw.to_owned());
         }
@@ -40,10 +46,14 @@ impl Names {
         for label in labels.split('/') {
             frames.extend(self.frames(label)?.iter().cloned());
         }
-        if !frames.iter().any(|frame| frame.named) {
+        // Without the program's names those of libraries would stand for it.
+        if self.binaries.lacks_program() || !frames.iter().any(|frame| frame.named) {
             return Ok(raw.to_owned());
         }
-        let labels = symbols::labels(&frames, self.breakdown.into());
+        let mut labels = symbols::labels(&frames, self.breakdown.into());
+        if self.breakdown == Breakdown::Callstack {
+            labels.truncate(self.depth);
+        }
         Ok(hp::path_name(labels.iter().map(String::as_str), self.name_chars))
     }
 
@@ -52,7 +62,7 @@ impl Names {
             return Ok(Rc::clone(known));
         }
         let mut frames = match address(label) {
-            Some((module, address)) => self.binaries.frames(module, address)?,
+            Some((module, address)) => self.binaries.frames(&module, address)?,
             None => Vec::new(),
         };
         if frames.is_empty() {
@@ -77,11 +87,11 @@ fn without_number(name: &str) -> &str {
     }
 }
 
-/// Module and address as linked of `app+0x1f2c`.
-fn address(label: &str) -> Option<(&str, u64)> {
+/// Module, as in the list, and address as linked of `app+0x1f2c`.
+fn address(label: &str) -> Option<(String, u64)> {
     let (module, digits) = label.rsplit_once("+0x")?;
     let is_plain = !module.is_empty() && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-    is_plain.then(|| Some((module, u64::from_str_radix(digits, 16).ok()?)))?
+    is_plain.then(|| Some((canonical(module), u64::from_str_radix(digits, 16).ok()?)))?
 }
 
 #[cfg(test)]
@@ -90,8 +100,9 @@ mod tests {
 
     #[test]
     fn addresses_are_told_from_other_labels() {
-        assert_eq!(address("app+0x1f2C"), Some(("app", 0x1F2C)));
-        assert_eq!(address("a+0x1+0x2"), Some(("a+0x1", 2)));
+        assert_eq!(address("app+0x1f2C"), Some(("app".into(), 0x1F2C)));
+        assert_eq!(address("a+0x1+0x2"), Some(("a+0x1".into(), 2)));
+        assert_eq!(address("MARK+0x1"), Some(("^4DARK".into(), 1)));
         for label in
             ["MAIN", "app", "+0x1", "app+0x", "app+0x+1", "app+0xg", "app+0x11111111111111111", "?", "..."]
         {

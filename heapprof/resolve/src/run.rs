@@ -31,7 +31,8 @@ pub(crate) fn run(args: &ResolveArgs) -> Result<(), String> {
         Some(breakdown) => breakdown,
         None => listed_breakdown(&list, &list_path, &args.profile)?,
     };
-    let mut names = Names::new(Binaries::new(list, &args.binary)?, breakdown, args.name_chars);
+    let depth = list.depth.unwrap_or(usize::MAX);
+    let mut names = Names::new(Binaries::new(list, &args.binary)?, breakdown, args.name_chars, depth);
     let cut = write(args, &list_path, profile, |raw| names.band(raw))?;
     if let Some(cut) = cut {
         say(PROGRAM, &format!("warning: {}, {cut}", args.profile.display()));
