@@ -48,7 +48,7 @@
 //! | `HEAPPROF_OUTPUT` | `output` | file name without `.hp`; `%e` program, `%p` process, `%t` start in seconds since 1970 | `%e` |
 //! | `HEAPPROF_BREAKDOWN` | `breakdown` | what a band is, one or several with commas: see below | `arc` until a cost centre is entered, then `stack` |
 //! | `HEAPPROF_SELECT` | `select` | only blocks whose band in a breakdown matches, as `centre=cache*`; several with commas: all must match | |
-//! | `HEAPPROF_DEPTH` | `depth` | frames of a call stack, from the function that asked outwards | 32 |
+//! | `HEAPPROF_DEPTH` | `depth` | functions of a call stack, from the one that asked outwards | 32 |
 //! | `HEAPPROF_SAMPLE` | `sample` | `512k`: choose one block in so many bytes and count no other; `off`: look at every block, also without frame pointers | |
 //! | `HEAPPROF_SYMBOLS` | `symbols` | `on`; `offline`: bands are addresses, to be named by `heapprof-resolve` | `on` |
 //! | `HEAPPROF_CLOCK` | `clock` | sample times in `elapsed` or `cpu` seconds | `elapsed` |

@@ -109,6 +109,22 @@ impl Source {
         }
     }
 
+    /// See [`Namer::losses`].
+    fn losses(&self) -> usize {
+        #[cfg(feature = "symbols")]
+        return self.namer.as_ref().map_or(0, Namer::losses);
+        #[cfg(not(feature = "symbols"))]
+        return 0;
+    }
+
+    /// See [`Namer::is_lost`].
+    fn is_lost(&self, trace: u32) -> bool {
+        #[cfg(feature = "symbols")]
+        return self.namer.as_ref().is_some_and(|namer| namer.is_lost(trace));
+        #[cfg(not(feature = "symbols"))]
+        return trace == u32::MAX;
+    }
+
     #[cfg(not(feature = "symbols"))]
     fn of_frames(&mut self, _trace: u32, _breakdown: Breakdown) -> Name {
         Name::plain(UNKNOWN)
@@ -208,6 +224,8 @@ pub(crate) struct Bands {
     words: Vec<String>,
     by_name: HashMap<Name, u32>,
     by_word: HashMap<String, u32>,
+    /// How often call stacks had lost their names when origins were last looked through.
+    losses: usize,
 }
 
 impl Bands {
@@ -218,12 +236,14 @@ impl Bands {
             words: Vec::new(),
             by_name: HashMap::new(),
             by_word: HashMap::new(),
+            losses: 0,
         }
     }
 
     /// Bytes by band: (word, bytes), in the order in which the bands came up, without those that hold nothing.
     pub(crate) fn rows(&mut self, held: &[u64], source: &mut Source) -> Vec<(&str, u64)> {
         self.of_origin.resize(self.of_origin.len().max(held.len()), 0);
+        self.take_losses(source);
         let mut sums = Vec::new();
         for (number, &bytes) in held.iter().enumerate().filter(|(_, bytes)| **bytes > 0) {
             let band = match self.of_origin[number] {
@@ -235,6 +255,20 @@ impl Bands {
         }
         let rows = self.words.iter().zip(sums).filter(|(_, bytes)| *bytes > 0);
         rows.map(|(word, bytes)| (word.as_str(), bytes)).collect()
+    }
+
+    /// Takes those origins out of their bands whose call stacks have lost their names since.
+    fn take_losses(&mut self, source: &Source) {
+        let losses = source.losses();
+        if losses == self.losses {
+            return;
+        }
+        self.losses = losses;
+        for (number, band) in self.of_origin.iter_mut().enumerate().filter(|(_, band)| **band != 0) {
+            if Origin::of(number as u32).trace.is_some_and(|trace| source.is_lost(trace)) {
+                *band = 0;
+            }
+        }
     }
 
     /// Puts an origin into its band.

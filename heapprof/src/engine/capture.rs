@@ -28,7 +28,7 @@ use super::ccs;
 use super::origin::{self, Origin};
 use super::rule::Rule;
 use super::shard::{SHARDS, Shard, Tag};
-use super::traces::TRACES;
+use super::traces::{self, TRACES};
 use super::walk::{self, Bounds, Frames};
 use super::{os, thread_names};
 
@@ -90,7 +90,7 @@ static PLAN: Rule = Rule::new(AtomicU32::new(0));
 static EPOCH: AtomicU32 = AtomicU32::new(1);
 /// The birth interval at present.
 static BIRTH: AtomicU32 = AtomicU32::new(0);
-/// Frames of a whole call stack at most.
+/// Frames of a whole call stack at most, with those in front of the function that asked.
 static DEPTH: AtomicUsize = AtomicUsize::new(0);
 /// Mean bytes between two chosen blocks.
 static SAMPLE_BYTES: AtomicU64 = AtomicU64::new(0);
@@ -106,17 +106,29 @@ pub(crate) struct Library {
     pub(crate) ends: Vec<(u64, u64)>,
 }
 
-/// Greatest depth of a call stack.
+/// Times that code was found to have been unloaded: what tells call stacks before and after apart.
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+/// The code that has stayed what it was all the time, in pairs as in [`Library`]; null as long as that is all.
+static LASTING: AtomicPtr<Vec<(u64, u64)>> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Greatest depth of a call stack, from the function that asked outwards.
 pub(crate) const DEPTH_MAX: usize = 128;
+/// Frames of std that may lie in front of that function, many more where nothing is inlined; what they do
+/// not need is cut off with the names.
+const INNER_MAX: usize = if cfg!(debug_assertions) { 40 } else { 12 };
+/// Frames that are looked at, at most.
+const FRAMES_MAX: usize = DEPTH_MAX + INNER_MAX;
 /// Frames looked at for a call site, at first, then, and at most.
 const REACHES: [usize; 3] = [4, 12, 64];
 /// Sets of two in a thread's table of known origins, as a power of two: for call sites 32 KiB, for call
 /// stacks, of which there are more, 512 KiB, of which those pages exist that were needed.
 const SITE_SETS_LOG2: u32 = if cfg!(miri) { 2 } else { 8 };
 const STACK_SETS_LOG2: u32 = if cfg!(miri) { 2 } else { 12 };
-/// Times that a thread asks for the limits of a stack that it runs on; a program that changes stacks
-/// more often has no traces there.
-const LOOKS_MAX: u32 = 512;
+/// Bytes that are read of a stack that is not the thread's own.
+const COPY_BYTES: usize = 16 << 10;
+/// Address space that a process must be allowed if call stacks are to be told apart and named: tables take 26
+/// MiB, and names several times the size of the program's debug information.
+const TRACES_SPACE_BYTES: u64 = 4 << 30;
 
 /// The plan in force.
 #[inline(always)]
@@ -132,15 +144,45 @@ fn hot_align(plan: Plan) -> usize {
 
 /// Puts a plan in force for all threads; `false`, and nothing is changed, without memory for its tables.
 pub(crate) fn begin(plan: Plan, depth: usize, sample_bytes: u64) -> bool {
-    let ready = (!plan.wants_traces() && !plan.wants(Plan::SAMPLED) || TRACES.set_up())
+    let needs_traces = plan.wants_traces() || plan.wants(Plan::SAMPLED);
+    let ready = (!needs_traces || has_room_for_traces() && TRACES.set_up())
         && (!plan.wants(Plan::THREAD) || thread_names::set_up());
     if ready {
-        DEPTH.store(depth.clamp(1, DEPTH_MAX), Ordering::Relaxed);
+        DEPTH.store(depth.clamp(1, DEPTH_MAX) + INNER_MAX, Ordering::Relaxed);
         SAMPLE_BYTES.store(sample_bytes.max(1), Ordering::Relaxed);
         BIRTH.fetch_add(1, Ordering::Relaxed);
         change(|_| plan);
     }
     ready
+}
+
+/// Code was unloaded: from now on an address stands for something else than before, unless it lies in
+/// `lasting`. The list before stays in memory.
+pub(crate) fn begin_generation(lasting: Vec<(u64, u64)>) {
+    LASTING.store(Box::into_raw(Box::new(lasting)), Ordering::Release);
+    GENERATION.fetch_add(1, Ordering::Release);
+    EPOCH.fetch_add(1, Ordering::Relaxed);
+}
+
+/// What stands for an address in the table of places.
+fn place(address: u64) -> u64 {
+    // SAFETY: null, or a list that is never freed. Acquire: pairs with the Release in `begin_generation`.
+    match unsafe { LASTING.load(Ordering::Acquire).as_ref() } {
+        Some(lasting) if !contains(lasting, address) => {
+            address | u64::from(GENERATION.load(Ordering::Acquire)) << traces::ADDRESS_BITS
+        }
+        _ => address,
+    }
+}
+
+/// Interns a call stack.
+fn intern(frames: &[u64]) -> u32 {
+    TRACES.intern(frames, place)
+}
+
+/// Whether the process may have the address space that call stacks need.
+pub(crate) fn has_room_for_traces() -> bool {
+    os::address_space_bytes() >= TRACES_SPACE_BYTES
 }
 
 /// Ends what [`begin`] has begun: blocks are of their stacks alone again.
@@ -265,11 +307,13 @@ pub(crate) struct Local {
     known: AtomicPtr<[Known; 2]>,
     /// How far a hash is shifted to be an index of them.
     shift: AtomicU32,
-    /// Limits of the stack that the thread was last seen on.
+    /// Limits of the thread's own stack; 0 before they were asked for.
     low: AtomicUsize,
     high: AtomicUsize,
-    /// Times that limits were asked for.
-    looks: AtomicU32,
+    /// 1 once they were asked for.
+    looked: AtomicU32,
+    /// Room for [`COPY_BYTES`] of another stack; null before the first.
+    copy: AtomicPtr<u8>,
     /// Number of the thread's name plus 1; 0 before it was asked for.
     name: AtomicU32,
     /// Bytes until the next block is chosen.
@@ -286,7 +330,8 @@ impl Local {
             shift: AtomicU32::new(0),
             low: AtomicUsize::new(0),
             high: AtomicUsize::new(0),
-            looks: AtomicU32::new(0),
+            looked: AtomicU32::new(0),
+            copy: AtomicPtr::new(std::ptr::null_mut()),
             name: AtomicU32::new(0),
             until_sample: AtomicU64::new(0),
             random: AtomicU64::new(0),
@@ -296,7 +341,7 @@ impl Local {
     /// Forgets the last owner, before the next one begins.
     pub(crate) fn reset(&self) {
         [&self.low, &self.high].iter().for_each(|limit| limit.store(0, Ordering::Relaxed));
-        [&self.looks, &self.name].iter().for_each(|count| count.store(0, Ordering::Relaxed));
+        [&self.looked, &self.name].iter().for_each(|count| count.store(0, Ordering::Relaxed));
         let known = self.known.load(Ordering::Relaxed);
         if !known.is_null() {
             let bytes = size_of::<[Known; 2]>() << (u64::BITS - self.shift.load(Ordering::Relaxed));
@@ -361,21 +406,40 @@ impl Local {
         number
     }
 
-    /// Takes the limits of the stack on which `frame` lies; whether there are any.
-    #[cold]
-    fn take_bounds(&self, frame: usize) -> bool {
-        let looks = self.looks.load(Ordering::Relaxed);
-        if looks >= LOOKS_MAX || frame == 0 {
-            return false;
+    /// The frames of the stack on which `frame` lies; none when it cannot be read.
+    #[inline(always)]
+    fn frames(&self, frame: usize) -> Frames {
+        let bounds = self.bounds();
+        if (bounds.low..bounds.high).contains(&frame) {
+            return Frames::new(frame, bounds);
         }
-        self.looks.store(looks + 1, Ordering::Relaxed);
+        self.frames_elsewhere(frame)
+    }
+
+    /// The same before the limits of the own stack are known, and on other stacks.
+    #[cold]
+    #[inline(never)]
+    fn frames_elsewhere(&self, frame: usize) -> Frames {
         let _errno = os::KeepErrno::new();
-        let Some(bounds) = walk::bounds_of(frame) else {
-            return false;
-        };
-        self.low.store(bounds.low, Ordering::Relaxed);
-        self.high.store(bounds.high, Ordering::Relaxed);
-        true
+        if self.looked.swap(1, Ordering::Relaxed) == 0
+            && let Some(bounds) = walk::own_bounds()
+        {
+            self.low.store(bounds.low, Ordering::Relaxed);
+            self.high.store(bounds.high, Ordering::Relaxed);
+            if (bounds.low..bounds.high).contains(&frame) {
+                return Frames::new(frame, bounds);
+            }
+        }
+        if self.copy.load(Ordering::Relaxed).is_null() {
+            let Some(pages) = os::zeroed_pages(COPY_BYTES) else {
+                return Frames::in_copy(frame, &[]);
+            };
+            self.copy.store(pages.as_ptr(), Ordering::Relaxed);
+        }
+        // SAFETY: COPY_BYTES of pages that are never unmapped, and the owner's alone, who looks at one call stack
+        // at a time.
+        let copy = unsafe { std::slice::from_raw_parts_mut(self.copy.load(Ordering::Relaxed), COPY_BYTES) };
+        Frames::in_copy(frame, walk::copied(frame, copy))
     }
 
     /// A random number, by xorshift64*. Seeded by the clock and the place in memory.
@@ -518,29 +582,28 @@ fn tag_by_plan(shard: Shard, plan: Plan, bytes: usize, frame: usize, traced: boo
     if plan.wants(Plan::UNWIND) {
         return tag_by_unwinding(local, plan, context);
     }
-    if !bounded(local, frame) {
-        return known_or(local, &[0; 4], context, || new_tag(local, plan, context, Some(&[])));
-    }
+    let frames = local.frames(frame);
     if plan.wants(Plan::STACKS) {
         let depth = DEPTH.load(Ordering::Relaxed);
-        let key = hashed(frame, local, depth);
-        return known_or(local, &key, context, || tag_of_stack(local, plan, context, &key, frame, depth));
+        let key = hashed(frames, depth);
+        return known_or(local, &key, context, || tag_of_stack(local, plan, context, &key, frames, depth));
     }
-    tag_by_reach(local, plan, context, frame)
+    tag_by_reach(local, plan, context, frames)
 }
 
 /// By call site: four frames if they reach far enough, else more.
-fn tag_by_reach(local: &Local, plan: Plan, context: u64, frame: usize) -> Tag {
+fn tag_by_reach(local: &Local, plan: Plan, context: u64, frames: Frames) -> Tag {
     for (index, reach) in REACHES.into_iter().enumerate() {
-        let key =
-            if index == 0 { walk::first_four(frame, local.bounds()) } else { hashed(frame, local, reach) };
+        let key = if index == 0 { four(frames) } else { hashed(frames, reach) };
         match local.find(&key, context) {
             Some(MORE) => {}
             Some(tag) => return Tag(tag),
             None => {
-                let depth = sites_end(up_to(frame, local, REACHES[2]));
+                let depth = sites_end(up_to(frames, REACHES[2]));
                 if depth <= reach {
-                    return known_or(local, &key, context, || new_tag_at(local, plan, context, frame, depth));
+                    return known_or(local, &key, context, || {
+                        new_tag_at(local, plan, context, frames, depth)
+                    });
                 }
                 local.remember(&key, context, MORE);
             }
@@ -555,17 +618,7 @@ fn tag_by_unwinding(local: &Local, plan: Plan, context: u64) -> Tag {
     let (frames, length) = unwound(plan);
     let frames = frames.get(..length).unwrap_or_default();
     let key = frames.iter().fold(Hash::default(), |hash, &address| hash.with(address)).key();
-    known_or(local, &key, context, || {
-        let depth = if plan.wants(Plan::STACKS) { length } else { sites_end(frames.iter().copied()) };
-        new_tag(local, plan, context, frames.get(..depth))
-    })
-}
-
-/// Whether the limits of the stack of `frame` are known, now or from here on.
-#[inline(always)]
-fn bounded(local: &Local, frame: usize) -> bool {
-    let bounds = local.bounds();
-    (bounds.low..bounds.high).contains(&frame) || local.take_bounds(frame)
+    known_or(local, &key, context, || new_tag(local, plan, context, Some(frames)))
 }
 
 /// The known tag, or a new one, which is known from now on.
@@ -582,19 +635,23 @@ fn known_or(local: &Local, key: &Key, context: u64, new: impl FnOnce() -> Tag) -
     }
 }
 
-/// The return addresses above a frame pointer, at most `depth`.
+/// The innermost return addresses, at most `depth`.
 #[inline(always)]
-fn up_to(frame: usize, local: &Local, depth: usize) -> impl Iterator<Item = u64> + use<> {
-    let mut frames = Frames::new(frame, local.bounds());
+fn up_to(mut frames: Frames, depth: usize) -> impl Iterator<Item = u64> {
     let next = std::iter::from_fn(move || Some(frames.next()).filter(|&address| address != 0));
     next.take(depth)
 }
 
+/// The innermost four, as [`walk::first_four`] gives them.
+fn four(mut frames: Frames) -> Key {
+    [(); 4].map(|()| frames.next())
+}
+
 /// The same, copied: the array, and how much of it is filled.
-fn copied(frame: usize, local: &Local, depth: usize) -> ([u64; DEPTH_MAX], usize) {
-    let mut frames = [0; DEPTH_MAX];
-    let filled = up_to(frame, local, depth).zip(&mut frames).map(|(address, slot)| *slot = address).count();
-    (frames, filled)
+fn copied(frames: Frames, depth: usize) -> ([u64; FRAMES_MAX], usize) {
+    let mut copy = [0; FRAMES_MAX];
+    let filled = up_to(frames, depth).zip(&mut copy).map(|(address, slot)| *slot = address).count();
+    (copy, filled)
 }
 
 /// A call stack of any length as two independent hashes and the number of frames.
@@ -622,8 +679,8 @@ impl Hash {
 
 /// The innermost `depth` frames as a key.
 #[inline(always)]
-fn hashed(frame: usize, local: &Local, depth: usize) -> Key {
-    let (mut frames, mut hash) = (Frames::new(frame, local.bounds()), Hash::default());
+fn hashed(mut frames: Frames, depth: usize) -> Key {
+    let mut hash = Hash::default();
     for _ in 0..depth {
         let address = frames.next();
         if address == 0 {
@@ -637,32 +694,44 @@ fn hashed(frame: usize, local: &Local, depth: usize) -> Key {
 /// How many of `frames` reach the second function of the program's own; all, when they do not.
 #[inline(never)]
 fn sites_end(frames: impl Iterator<Item = u64>) -> usize {
-    // SAFETY: null, or a list that is never freed. Acquire: pairs with the Release in `set_library`.
-    let Some(library) = (unsafe { LIBRARY.load(Ordering::Acquire).as_ref() }) else {
-        return frames.take(REACHES[2]).count();
-    };
-    let (mut own, mut count) = (0, 0);
-    for address in frames {
-        count += 1;
-        own += usize::from(!contains(&library.code, address));
-        if own == 2 || contains(&library.ends, address) {
-            break;
-        }
+    let mut sites = Sites::default();
+    let mut frames = frames.take(REACHES[2]);
+    let within = |address: &u64| !sites.end_with(*address);
+    frames.by_ref().take_while(within).count() + usize::from(sites.ended)
+}
+
+/// Looks for the second function of the program's own, frame by frame.
+#[derive(Default)]
+struct Sites {
+    own: u32,
+    ended: bool,
+}
+
+impl Sites {
+    /// Takes the next frame; whether it is the last one that is wanted. None is, before std's functions are
+    /// known.
+    fn end_with(&mut self, address: u64) -> bool {
+        // SAFETY: null, or a list that is never freed. Acquire: pairs with the Release in `set_library`.
+        let Some(library) = (unsafe { LIBRARY.load(Ordering::Acquire).as_ref() }) else {
+            return false;
+        };
+        self.own += u32::from(!contains(&library.code, address));
+        self.ended = self.own == 2 || contains(&library.ends, address);
+        self.ended
     }
-    count
 }
 
 /// Whether the call before a return address lies in one of the ranges.
-fn contains(ranges: &[(u64, u64)], address: u64) -> bool {
-    let call = address - 1;
+pub(crate) fn contains(ranges: &[(u64, u64)], address: u64) -> bool {
+    let call = address.wrapping_sub(1);
     let after = ranges.partition_point(|range| range.0 <= call);
     after > 0 && ranges.get(after - 1).is_some_and(|range| call < range.1)
 }
 
 #[cold]
 #[inline(never)]
-fn new_tag_at(local: &Local, plan: Plan, context: u64, frame: usize, depth: usize) -> Tag {
-    let (frames, filled) = copied(frame, local, depth);
+fn new_tag_at(local: &Local, plan: Plan, context: u64, frames: Frames, depth: usize) -> Tag {
+    let (frames, filled) = copied(frames, depth);
     new_tag(local, plan, context, frames.get(..filled))
 }
 
@@ -670,15 +739,16 @@ fn new_tag_at(local: &Local, plan: Plan, context: u64, frame: usize, depth: usiz
 /// Programs that parse by recursion have hundreds of thousands.
 #[cold]
 #[inline(never)]
-fn tag_of_stack(local: &Local, plan: Plan, context: u64, key: &Key, frame: usize, depth: usize) -> Tag {
+fn tag_of_stack(local: &Local, plan: Plan, context: u64, key: &Key, frames: Frames, depth: usize) -> Tag {
     // Multiplied, so that all bits of both hashes are in all bits of it.
-    let hash = (key[0] ^ key[1].rotate_left(32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let generation = u64::from(GENERATION.load(Ordering::Acquire));
+    let hash = (key[0] ^ key[1].rotate_left(32) ^ generation).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let hash = hash ^ hash >> 32;
     if let Some(trace) = TRACES.known(hash) {
         return tag_of_trace(local, plan, context, Some(trace));
     }
-    let (frames, filled) = copied(frame, local, depth);
-    let trace = TRACES.intern(frames.get(..filled).unwrap_or_default());
+    let (frames, filled) = copied(frames, depth);
+    let trace = intern(frames.get(..filled).unwrap_or_default());
     TRACES.remember(hash, trace);
     tag_of_trace(local, plan, context, Some(trace))
 }
@@ -687,7 +757,7 @@ fn tag_of_stack(local: &Local, plan: Plan, context: u64, key: &Key, frame: usize
 #[cold]
 #[inline(never)]
 fn new_tag(local: &Local, plan: Plan, context: u64, frames: Option<&[u64]>) -> Tag {
-    tag_of_trace(local, plan, context, frames.map(|frames| TRACES.intern(frames)))
+    tag_of_trace(local, plan, context, frames.map(intern))
 }
 
 fn tag_of_trace(local: &Local, plan: Plan, context: u64, trace: Option<u32>) -> Tag {
@@ -697,39 +767,37 @@ fn tag_of_trace(local: &Local, plan: Plan, context: u64, trace: Option<u32>) -> 
         thread: plan.wants(Plan::THREAD).then(|| local.thread_name()),
         class: (context as u32 >> 1 & 0x1FF).checked_sub(1).map(|class| class as u8),
         birth: plan.wants(Plan::BIRTH).then(|| BIRTH.load(Ordering::Relaxed)),
-        trace: trace.or_else(|| sampled.then_some(super::traces::EMPTY)),
+        trace: trace.or_else(|| sampled.then_some(traces::EMPTY)),
         sampled,
         thin: sampled && plan.wants(Plan::THIN),
     };
     Tag::of(origin.number())
 }
 
-/// The call stack by the compiler's unwind tables, from here outwards.
+/// The call stack by the compiler's unwind tables, from here outwards: our own frames come first.
 #[cfg(feature = "symbols")]
-fn unwound(plan: Plan) -> ([u64; DEPTH_MAX], usize) {
-    // The first ones are our own, and those of the unwinder.
-    const OWN: usize = 10;
-    let depth = if plan.wants(Plan::STACKS) { DEPTH.load(Ordering::Relaxed) } else { REACHES[1] };
-    let depth = depth + OWN;
-    let (mut frames, mut count) = ([0; DEPTH_MAX], 0);
+fn unwound(plan: Plan) -> ([u64; FRAMES_MAX], usize) {
+    let depth = if plan.wants(Plan::STACKS) { DEPTH.load(Ordering::Relaxed) } else { REACHES[2] };
+    let (mut frames, mut count, mut sites) = ([0; FRAMES_MAX], 0, Sites::default());
     let _errno = os::KeepErrno::new();
     // SAFETY: nothing else in this process unwinds by this crate's own state: without symbols it keeps none.
     unsafe {
         backtrace::trace_unsynchronized(|frame| {
-            let Some(slot) = frames.get_mut(count).filter(|_| count < depth) else {
+            let address = frame.ip().addr() as u64;
+            let Some(slot) = frames.get_mut(count).filter(|_| count < depth && address != 0) else {
                 return false;
             };
-            *slot = frame.ip().addr() as u64;
+            *slot = address;
             count += 1;
-            true
+            plan.wants(Plan::STACKS) || !sites.end_with(address)
         });
     }
     (frames, count)
 }
 
 #[cfg(not(feature = "symbols"))]
-fn unwound(_plan: Plan) -> ([u64; DEPTH_MAX], usize) {
-    ([0; DEPTH_MAX], 0)
+fn unwound(_plan: Plan) -> ([u64; FRAMES_MAX], usize) {
+    ([0; FRAMES_MAX], 0)
 }
 
 #[cfg(test)]

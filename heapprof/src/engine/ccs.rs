@@ -203,9 +203,18 @@ impl Stacks {
     /// The child of an origin under a key that is no centre's; the origin itself beyond the limit. The
     /// room for stacks that there may yet be is not taken.
     pub(crate) fn refine(&self, origin: u32, key: u32) -> u32 {
+        self.arcs_to(self.origin_limit()).child(origin, key).unwrap_or(origin)
+    }
+
+    /// Origins have numbers below this.
+    fn origin_limit(&self) -> u32 {
         let kept = self.limit().saturating_sub(self.stacks.load(Ordering::Relaxed));
-        let limit = self.room.load(Ordering::Relaxed).saturating_sub(kept);
-        self.arcs_to(limit).child(origin, key).unwrap_or(origin)
+        self.room.load(Ordering::Relaxed).saturating_sub(kept)
+    }
+
+    /// Whether there is no room for another origin.
+    pub(crate) fn is_full(&self) -> bool {
+        self.count() >= self.origin_limit()
     }
 
     /// The number of a site's centre, given on first use; OTHER beyond the limit.

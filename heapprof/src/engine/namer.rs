@@ -47,6 +47,8 @@ pub(crate) fn tell_library() {
 /// Names call stacks.
 pub(crate) struct Namer {
     symbols: Symbols,
+    /// Labels of a call stack at most.
+    depth: usize,
     /// Whether frames come from frame pointers, so that what is no return address ends the stack.
     by_frame_pointer: bool,
     modules: Modules,
@@ -55,17 +57,22 @@ pub(crate) struct Namer {
     frames: HashMap<u64, Arc<[Frame]>>,
     /// Samples since a name was last made.
     idle: u32,
+    /// For each time that code was found to be unloaded: traces numbered below may be of code that is gone,
+    /// unless it lies in these ranges.
+    losses: Vec<(u32, Vec<(u64, u64)>)>,
 }
 
 impl Namer {
-    pub(crate) fn new(symbols: Symbols, by_frame_pointer: bool) -> Self {
+    pub(crate) fn new(symbols: Symbols, depth: usize, by_frame_pointer: bool) -> Self {
         Self {
             symbols,
+            depth,
             by_frame_pointer,
             modules: Modules::loaded(),
             images: HashMap::new(),
             frames: HashMap::new(),
             idle: 0,
+            losses: Vec::new(),
         }
     }
 
@@ -74,7 +81,12 @@ impl Namer {
     pub(crate) fn refresh(&mut self) -> bool {
         let has_changed = !self.modules.is_current();
         if has_changed {
-            self.modules = Modules::loaded();
+            let before = std::mem::replace(&mut self.modules, Modules::loaded());
+            if let Some(lasting) = self.modules.lasting_since(&before) {
+                // First the generation: a trace made meanwhile then is taken for lost, not for right.
+                capture::begin_generation(lasting.clone());
+                self.losses.push((TRACES.count(), lasting));
+            }
             self.close();
             IS_LIBRARY_STALE.store(true, Ordering::Relaxed);
         }
@@ -85,6 +97,20 @@ impl Namer {
         has_changed
     }
 
+    /// Whether a trace has addresses at which there may have been two files, one after the other: its blocks
+    /// cannot be told apart.
+    pub(crate) fn is_lost(&self, trace: u32) -> bool {
+        let is_gone = |(before, lasting): &(u32, Vec<(u64, u64)>)| {
+            trace < *before && TRACES.frames(trace).any(|address| !capture::contains(lasting, address))
+        };
+        self.losses.iter().any(is_gone)
+    }
+
+    /// How often traces were lost.
+    pub(crate) fn losses(&self) -> usize {
+        self.losses.len()
+    }
+
     fn close(&mut self) {
         self.images = HashMap::new();
         self.frames = HashMap::new();
@@ -93,6 +119,9 @@ impl Namer {
     /// The labels of a call stack's band in a breakdown, leaf first.
     pub(crate) fn labels(&mut self, trace: u32, breakdown: Breakdown) -> Vec<String> {
         self.idle = 0;
+        if self.is_lost(trace) {
+            return Vec::new();
+        }
         let is_real = |address: &u64| !self.by_frame_pointer || self.modules.is_return_address(*address);
         let addresses: Vec<u64> = TRACES.frames(trace).take_while(is_real).collect();
         if self.symbols == Symbols::Offline {
@@ -102,7 +131,11 @@ impl Namer {
         for address in addresses {
             frames.extend(self.frames_of(address).iter().cloned());
         }
-        symbols::labels(&frames, breakdown)
+        let mut labels = symbols::labels(&frames, breakdown);
+        if breakdown == Breakdown::CallStack {
+            labels.truncate(self.depth);
+        }
+        labels
     }
 
     /// The functions at a return address, innermost first; its offset where no name is known.
@@ -131,7 +164,7 @@ impl Namer {
         }
     }
 
-    /// The loaded files as the lines of an `app.modules` file: name in the bands, build id, path.
+    /// The depth and the loaded files as the lines of an `app.modules` file: name in the bands, build id, path.
     pub(crate) fn module_lines(&self) -> String {
         let hexadecimal = |id: &Vec<u8>| id.iter().map(|byte| format!("{byte:02x}")).collect();
         let line = |module: &symbols::Module| {
@@ -140,7 +173,7 @@ impl Namer {
             let path = module.path.display().to_string().replace('\n', "?");
             format!("module {} {id} {path}\n", hp::escape_label(&module.name))
         };
-        self.modules.iter().map(line).collect()
+        std::iter::once(format!("depth {}\n", self.depth)).chain(self.modules.iter().map(line)).collect()
     }
 }
 

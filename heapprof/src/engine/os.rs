@@ -93,8 +93,6 @@ pub(crate) fn is_last_thread() -> bool {
 pub(crate) struct Mapping {
     pub(crate) low: usize,
     pub(crate) high: usize,
-    /// Whether it is the main thread's stack, which the kernel makes longer when it is used up.
-    pub(crate) grows: bool,
 }
 
 /// The mapping that an address lies in, from what `/proc` shows. Allocates nothing; the kernel locks
@@ -123,15 +121,13 @@ pub(crate) fn mapping_of(address: usize) -> Option<Mapping> {
     }
 }
 
-/// One line of `/proc/self/maps` as it comes in: `7ffc0000-7ffd0000 rw-p … [stack]`.
+/// One line of `/proc/self/maps` as it comes in: `7ffc0000-7ffd0000 rw-p …`.
 #[derive(Default)]
 struct MapsLine {
     low: usize,
     high: usize,
     /// 0 in front of the dash, 1 in front of the first blank, 2 behind it.
     part: u8,
-    /// The last eight bytes.
-    tail: u64,
 }
 
 impl MapsLine {
@@ -140,18 +136,45 @@ impl MapsLine {
         let digit = char::from(byte).to_digit(16).map(|digit| digit as usize);
         match (self.part, byte, digit) {
             (_, b'\n', _) => {
-                let grows = self.tail << 8 == u64::from_be_bytes(*b"[stack]\0");
                 let line = std::mem::take(self);
-                return Some(Mapping { low: line.low, high: line.high, grows });
+                return Some(Mapping { low: line.low, high: line.high });
             }
             (0, b'-', _) | (1, b' ', _) => self.part += 1,
             (0, _, Some(digit)) => self.low = self.low << 4 | digit,
             (1, _, Some(digit)) => self.high = self.high << 4 | digit,
             _ => {}
         }
-        self.tail = self.tail << 8 | u64::from(byte);
         None
     }
+}
+
+/// An address at the very top of the main thread's stack, where the kernel has put the program's name.
+pub(crate) fn main_stack_top() -> Option<usize> {
+    // SAFETY: reads the auxiliary vector, no preconditions.
+    let name = unsafe { libc::getauxval(libc::AT_EXECFN) };
+    usize::try_from(name).ok().filter(|&name| name != 0)
+}
+
+/// Copies this process's own memory from `address` on into `copy`, page by page as far as there is any;
+/// how many bytes. Nothing that is not mapped is touched.
+pub(crate) fn read_memory(address: usize, copy: &mut [u8]) -> usize {
+    const PAGE: usize = 4096;
+    const PAGES_MAX: usize = 8;
+    let nothing = || libc::iovec { iov_base: std::ptr::null_mut(), iov_len: 0 };
+    let mut pages = [(); PAGES_MAX].map(|()| nothing());
+    let (mut at, mut left, mut count) = (address, copy.len(), 0);
+    for page in &mut pages {
+        let length = left.min(PAGE - at % PAGE);
+        if length == 0 {
+            break;
+        }
+        *page = libc::iovec { iov_base: at as *mut c_void, iov_len: length };
+        (at, left, count) = (at.saturating_add(length), left - length, count + 1);
+    }
+    let into = libc::iovec { iov_base: copy.as_mut_ptr().cast(), iov_len: copy.len() - left };
+    // SAFETY: the kernel writes into `copy` only, at most its length, and checks what it reads.
+    let read = unsafe { libc::process_vm_readv(libc::getpid(), &into, 1, pages.as_ptr(), count, 0) };
+    usize::try_from(read).unwrap_or(0)
 }
 
 /// The address of the C library's own block of the calling thread. On Linux it lies above the stack of

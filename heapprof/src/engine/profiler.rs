@@ -233,7 +233,7 @@ impl ProfilerBuilder {
         self
     }
 
-    /// Frames of a call stack, 1 to 128, for [`Breakdown::CallStack`]. Default: 32.
+    /// Functions of a call stack, 1 to 128, for [`Breakdown::CallStack`]. Default: 32.
     pub fn depth(mut self, frames: usize) -> Self {
         self.config.depth = frames;
         self
@@ -441,8 +441,10 @@ fn tell(summary: &Summary, looks: u64) {
         "{hp}{more} {has} {} samples, {prof} the time and allocation report from {looks} looks at the threads",
         summary.samples
     ));
-    if TRACES.is_full() {
-        os::say("there was no room for all call stacks; the rest is in the band OTHER");
+    if TRACES.is_full() || STACKS.is_full() {
+        os::say(
+            "there was no room for all call sites, threads, sizes and births: see the band OTHER (HEAPPROF_STACKS)",
+        );
     }
     let count = STACKS.count();
     // Nothing but folding leads there.

@@ -473,7 +473,8 @@ fn spread(bytes: &[u64]) -> Vec<u64> {
 /// The breakdown of a run for which nobody has chosen one: call sites, as long as no cost centre is entered.
 fn default_breakdown() -> Breakdown {
     let has_centres = STACKS.sites().any(|(number, _)| number >= ccs::FIRST);
-    if has_centres || !cfg!(feature = "symbols") { Breakdown::Stack } else { Breakdown::Arc }
+    let can_look = cfg!(feature = "symbols") && capture::has_room_for_traces();
+    if can_look && !has_centres { Breakdown::Arc } else { Breakdown::Stack }
 }
 
 /// The longest name: addresses are always whole, since a tool is to read them.
@@ -522,7 +523,7 @@ fn plan_for(config: &Config, breakdowns: &[Breakdown]) -> Plan {
 
 #[cfg(feature = "symbols")]
 fn namer(config: &Config, plan: Plan) -> Option<bands::Namer> {
-    plan.wants_traces().then(|| bands::Namer::new(config.symbols, !plan.wants(Plan::UNWIND)))
+    plan.wants_traces().then(|| bands::Namer::new(config.symbols, config.depth, !plan.wants(Plan::UNWIND)))
 }
 
 #[cfg(not(feature = "symbols"))]

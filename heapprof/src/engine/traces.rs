@@ -18,6 +18,8 @@ pub(crate) const BEYOND: u32 = 0;
 const TRACES_MAX: u32 = if cfg!(miri) { 64 } else { 1 << TRACE_BITS };
 /// Bits of a trace's number.
 const TRACE_BITS: u32 = 20;
+/// Bits of an address.
+pub(crate) const ADDRESS_BITS: u32 = 48;
 /// Slots for places; a power of two. Three quarters of them are used at most.
 const PLACES_MAX: usize = if cfg!(miri) { 64 } else { 1 << 18 };
 
@@ -91,12 +93,13 @@ impl Traces {
     }
 
     /// The number of a call stack of return addresses, innermost first; [`BEYOND`] when the tables are
-    /// full.
-    pub(crate) fn intern(&self, frames: &[u64]) -> u32 {
+    /// full. `place` is what stands for an address in the table: the address, and in the bits above
+    /// [`ADDRESS_BITS`] what tells it apart from another time's.
+    pub(crate) fn intern(&self, frames: &[u64], place: impl Fn(u64) -> u64) -> u32 {
         let (Some(arcs), Some(places)) = (self.arcs(), self.places()) else {
             return BEYOND;
         };
-        let called = |caller: u32, &address: &u64| arcs.child(caller, places.number(address)?);
+        let called = |caller: u32, &address: &u64| arcs.child(caller, places.number(place(address))?);
         frames.iter().rev().try_fold(EMPTY, called).unwrap_or(BEYOND)
     }
 
@@ -129,8 +132,13 @@ impl Traces {
         std::iter::from_fn(move || {
             let row = arcs.filter(|_| trace > EMPTY)?.rows.get(trace as usize)?;
             trace = row.parent.load(Ordering::Relaxed);
-            places?.address(row.centre.load(Ordering::Relaxed))
+            places?.address(row.centre.load(Ordering::Relaxed)).map(|place| place & ((1 << ADDRESS_BITS) - 1))
         })
+    }
+
+    /// Traces are numbered below this.
+    pub(crate) fn count(&self) -> u32 {
+        self.next.load(Ordering::Relaxed)
     }
 
     /// Whether a trace was refused because there was no room.

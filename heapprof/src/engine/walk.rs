@@ -3,8 +3,9 @@
 //! A frame that keeps a frame pointer begins with the caller's frame pointer, and the return address
 //! lies above it. std is built so; a program's own crates are with `-Cforce-frame-pointers=yes`, and so
 //! is heapprof then, which is how a run finds out ([`keeps_frame_pointers`]). C code is not: it may leave
-//! anything in the register. So every hop must lead upwards, stay within the stack's mapping, and be
-//! aligned; what is read wrongly through a foreign frame is cut off when names are looked up.
+//! anything in the register. So every hop must lead upwards, stay within the thread's stack, and be
+//! aligned; what is read wrongly through a foreign frame is cut off when names are looked up. Stacks that
+//! are not the thread's own are read through the kernel.
 
 use super::os;
 
@@ -39,9 +40,11 @@ pub(crate) struct Frames {
     frame: usize,
     /// Words from `frame` to the highest address at which a frame may begin; none at the end.
     room: Option<usize>,
+    /// What is added to an address of the stack to read it: not 0 where a copy is read.
+    shift: usize,
 }
 
-/// Bytes of a word, and of a frame's first two as a shift.
+/// Bytes of a word, half of what is read of a frame.
 const WORD: usize = size_of::<usize>();
 
 impl Frames {
@@ -50,7 +53,14 @@ impl Frames {
     pub(crate) fn new(frame: usize, bounds: Bounds) -> Self {
         let inside = frame.wrapping_sub(bounds.low) < bounds.high.wrapping_sub(bounds.low);
         let room = bounds.high.wrapping_sub(frame) / WORD;
-        Self { frame, room: (inside && frame.is_multiple_of(WORD) && room >= 2).then(|| room - 2) }
+        let begins = inside && frame.is_multiple_of(WORD) && room >= 2;
+        Self { frame, room: begins.then(|| room - 2), shift: 0 }
+    }
+
+    /// Frames of a stack of which `copy` is a copy from the address `frame` on, which holds the first.
+    pub(crate) fn in_copy(frame: usize, copy: &'static [u8]) -> Self {
+        let bounds = Bounds { low: frame, high: frame.saturating_add(copy.len()) };
+        Self { shift: copy.as_ptr().addr().wrapping_sub(frame), ..Self::new(frame, bounds) }
     }
 
     /// The next return address; 0 at the end.
@@ -59,9 +69,10 @@ impl Frames {
         let Some(room) = self.room else {
             return 0;
         };
-        let frame = self.frame as *const usize;
-        // SAFETY: the two words at `frame` lie in the mapped stack of the calling thread: `frame` is
-        // aligned, and was compared with both ends. Whatever is there, it is only a number to us.
+        let frame = self.frame.wrapping_add(self.shift) as *const usize;
+        // SAFETY: the two words at `frame` lie in the mapped stack of the calling thread, or in a copy that is
+        // never freed: `frame` is aligned, and was compared with both ends. Whatever is there, it is only a
+        // number to us.
         let (above, address) = unsafe { (frame.read_volatile(), frame.add(1).read_volatile()) };
         // Words from the place behind this one to the next frame. One comparison for all: what is not
         // above is a huge number, and so is what is not aligned, since its low bits come to be the high ones.
@@ -100,15 +111,27 @@ pub(crate) fn first_four(mut frame: usize, bounds: Bounds) -> [u64; 4] {
     addresses
 }
 
-/// The limits of the stack that an address lies in: of the mapping, and of the thread's own block
-/// above its stack. Asks the kernel; `None` when it does not tell.
-pub(crate) fn bounds_of(frame: usize) -> Option<Bounds> {
-    let mapping = os::mapping_of(frame)?;
-    let above = os::thread_block();
-    let high = if above > frame { mapping.high.min(above) } else { mapping.high };
-    // The main thread's stack grows downwards as far as it may.
-    let low = if mapping.grows { high.saturating_sub(os::stack_bytes_max()) } else { mapping.low };
-    Some(Bounds { low: low.min(frame), high })
+/// The limits of the stack that the system gave the calling thread. Asks the kernel; `None` when it does
+/// not tell.
+///
+/// They stay what they are as long as the thread lives. Other stacks on which it may run (of fibers, of
+/// signal handlers) may be unmapped at any time: they are read through [`copied`].
+pub(crate) fn own_bounds() -> Option<Bounds> {
+    if os::thread_id() == os::process_id() {
+        let mapping = os::mapping_of(os::main_stack_top()?)?;
+        // It grows downwards as far as it may.
+        return Some(Bounds { low: mapping.high.saturating_sub(os::stack_bytes_max()), high: mapping.high });
+    }
+    // The C library's own block of a thread lies above its stack.
+    let high = os::thread_block();
+    os::mapping_of(high - 1).map(|mapping| Bounds { low: mapping.low, high })
+}
+
+/// Copies the stack from the frame pointer `frame` on, as far as it is mapped and `copy` reaches: the kernel
+/// reads it, so that nothing that is not there can do harm. The part that was copied.
+pub(crate) fn copied(frame: usize, copy: &'static mut [u8]) -> &'static [u8] {
+    let length = if frame.is_multiple_of(WORD) { os::read_memory(frame, copy) } else { 0 };
+    copy.get(..length).unwrap_or_default()
 }
 
 /// Whether heapprof, and so most likely every crate of this build, keeps frame pointers: asked of two

@@ -104,6 +104,22 @@ impl Modules {
         self.counts == load_counts()
     }
 
+    /// If a file was unloaded after `earlier` was made: the code that stayed what it was, as sorted `[start, end)`
+    /// pairs. Any other address may have been one file's and then another's.
+    pub fn lasting_since(&self, earlier: &Modules) -> Option<Vec<(u64, u64)>> {
+        if self.counts.1 == earlier.counts.1 {
+            return None;
+        }
+        let stayed = |module: &Module| {
+            let same = |other: &Module| {
+                (&other.path, &other.build_id, other.bias) == (&module.path, &module.build_id, module.bias)
+            };
+            earlier.modules.iter().any(same)
+        };
+        let lasting = self.code.iter().filter(|(.., index)| self.modules.get(*index).is_some_and(stayed));
+        Some(lasting.map(|&(start, end, _)| (start, end)).collect())
+    }
+
     /// The module whose code ends at or goes on behind `address`, a return address, and the address as it was
     /// linked, before the loader moved the file.
     ///

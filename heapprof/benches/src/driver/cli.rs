@@ -9,7 +9,7 @@ usage: overhead [OPTIONS]
   --quick             2 pairs at a quarter of the scale: a trial, not a measurement
   --pairs N           pairs of runs per cell (default 5)
   --scale P           scale of the workloads in percent (default 100: 0.3 to 1 s a run)
-  --rows A,B          rows by name, or the groups own, peers, all (default all)
+  --rows A,B          rows by name, or the groups own, sites, peers, all (default all)
   --workloads X,Y     workloads by name (default all)
   --profile NAME      cargo profile of the workers (default release)
   --silent            no progress on standard error
