@@ -720,8 +720,6 @@ mod comparison {
     struct Call {
         name: String,
         line: u32,
-        /// How many frames further out than the first function of the program's.
-        frame: usize,
     }
 
     /// What the guest says of every moment.
@@ -733,10 +731,10 @@ mod comparison {
             let [moment, bytes]: [u64; 2] = [(); 2].map(|()| cells.next().unwrap().parse().unwrap());
             let calls: Vec<Call> = cells
                 .map(|cell| {
-                    let (call, frame) = cell.rsplit_once('@').unwrap();
+                    // Behind the @ stands the frame, of which inlined functions share one.
+                    let (call, _) = cell.rsplit_once('@').unwrap();
                     let (name, line) = call.rsplit_once(':').unwrap();
-                    let [line, frame] = [line, frame].map(|number| number.parse::<u32>().unwrap());
-                    Call { name: name.to_owned(), line, frame: frame as usize }
+                    Call { name: name.to_owned(), line: line.parse().unwrap() }
                 })
                 .collect();
             *moments[moment as usize].entry(label(&calls)).or_default() += bytes;
@@ -792,7 +790,7 @@ mod comparison {
         }
         let bytes: u64 = want.iter().flat_map(BTreeMap::values).sum();
         let bands = want.iter().map(BTreeMap::len).max().unwrap();
-        assert!(bytes > 100_000 && bands > 20, "{what}: only {bytes} bytes in {bands} bands");
+        assert!(bytes > 100_000 && bands > 10, "{what}: only {bytes} bytes in {bands} bands");
         println!("{what}: {bands} bands, {bytes} bytes in {} samples, exact", want.len());
     }
 
@@ -913,9 +911,7 @@ mod comparison {
             let setting = depth.to_string();
             let settings = [("HEAPPROF_BREAKDOWN", "callstack"), ("HEAPPROF_DEPTH", setting.as_str())];
             let folder = run(unframed, 10, &settings);
-            let cut = |calls: &[Call]| {
-                calls.iter().take(depth).map(|call| call.name.clone()).collect()
-            };
+            let cut = |calls: &[Call]| calls.iter().take(depth).map(|call| call.name.clone()).collect();
             let (got, want) = (bands(&folder.file("app.hp")), wanted(&folder, cut));
             same(&by(&got, stack_key), &by(&want, stack_key), &format!("depth {depth}"));
         }
