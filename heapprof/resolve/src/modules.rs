@@ -72,7 +72,7 @@ impl List {
         let mut list = List::default();
         for (line, number) in lines {
             list.take(line).ok_or_else(|| {
-                let expected = "`profile FILE BREAKDOWN` or `module NAME BUILD-ID PATH`";
+                let expected = "`profile FILE BREAKDOWN`, `depth NUMBER` or `module NAME BUILD-ID PATH`";
                 format!("line {number}: read `{}`, expected {expected}", shown(line))
             })?;
         }
@@ -86,7 +86,7 @@ impl List {
                 let mut fields = rest.split(' ').filter(|field| !field.is_empty());
                 self.profiles.push((fields.next()?.to_owned(), fields.next()?.to_owned()));
             }
-            "depth" => self.depth = Some(rest.parse().ok()?),
+            "depth" => self.depth = Some(rest.parse().ok().filter(|&depth| depth > 0)?),
             "module" => {
                 let mut fields = rest.splitn(3, ' ');
                 let name = canonical(fields.next().filter(|name| !name.is_empty())?);
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_list_is_read_and_later_words_are_passed_over() {
-        let text = "heapprof modules 1\nprofile app.hp arc\nprofile app.type.hp type of later\n\nlater x\n\
+        let text = "heapprof modules 1\nprofile app.hp arc\nprofile app.type.hp type of later\n\nlater x\ndepth 7\n\
                     module app 4F2e /full/path to/app\nmodule lib~c.so#2 - /lib/lib c.so\n";
         let list = List::parse(text).unwrap();
         let profile = |file: &str, breakdown: &str| (file.to_owned(), breakdown.to_owned());
@@ -143,6 +143,7 @@ mod tests {
             Module { name: "app".into(), build_id: Some(vec![0x4F, 0x2E]), path: "/full/path to/app".into() };
         let lib = Module { name: "lib~c.so#2".into(), build_id: None, path: "/lib/lib c.so".into() };
         assert_eq!(list.modules, [app, lib]);
+        assert_eq!(list.depth, Some(7));
         for cut in 0..text.len() {
             let _ = List::parse(&text[..cut]);
         }
@@ -151,14 +152,20 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said_with_its_line() {
         let wrong = |text: &str| List::parse(text).unwrap_err();
-        let expected = "expected `profile FILE BREAKDOWN` or `module NAME BUILD-ID PATH`";
+        let expected = "expected `profile FILE BREAKDOWN`, `depth NUMBER` or `module NAME BUILD-ID PATH`";
         assert_eq!(wrong(""), "line 1: read ``, expected `heapprof modules 1`");
         assert_eq!(
             wrong("heapprof modules 2\n"),
             "line 1: read `heapprof modules 2`, expected `heapprof modules 1`"
         );
-        for line in ["profile app.hp", "module app", "module app 4f2 /a", "module app 4g /a", "module app - "]
-        {
+        for line in [
+            "profile app.hp",
+            "depth 0",
+            "module app",
+            "module app 4f2 /a",
+            "module app 4g /a",
+            "module app - ",
+        ] {
             let text = format!("heapprof modules 1\n{line}\n");
             assert_eq!(wrong(&text), format!("line 2: read `{line}`, {expected}"));
         }

@@ -33,6 +33,7 @@ fn main() -> ExitCode {
         named![
             names_made_later_are_those_made_in_the_run,
             short_names_are_as_short,
+            a_depth_is_kept,
             a_stripped_program_is_named_by_its_twin,
             any_file_name_will_do,
             any_program_name_will_do,
@@ -159,6 +160,14 @@ impl Bench {
 
     /// Runs a program with these names of files and symbols.
     fn profile(&self, program: &Path, output: impl AsRef<OsStr>, symbols: &str, name_chars: &str) {
+        self.profile_with(
+            program,
+            output,
+            &[("HEAPPROF_SYMBOLS", symbols), ("HEAPPROF_NAME_CHARS", name_chars)],
+        );
+    }
+
+    fn profile_with(&self, program: &Path, output: impl AsRef<OsStr>, settings: &[(&str, &str)]) {
         let mut command = Command::new(program);
         for (name, _) in
             std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HEAPPROF"))
@@ -169,10 +178,9 @@ impl Bench {
             ("HEAPPROF_INTERVAL", "3600"),
             ("HEAPPROF_BREAKDOWN", &BREAKDOWNS.join(",")),
             ("HEAPPROF_SAMPLE", "off"),
-            ("HEAPPROF_SYMBOLS", symbols),
-            ("HEAPPROF_NAME_CHARS", name_chars),
             ("HEAPPROF_QUIET", "on"),
         ]);
+        command.envs(settings.iter().copied());
         let output =
             command.arg(format!("{}holds", harness::ROLE)).current_dir(self.file("")).output().unwrap();
         assert_eq!((output.status.code(), said(&output)), (Some(0), ""), "{program:?}");
@@ -257,6 +265,18 @@ fn short_names_are_as_short() {
     bench.expect_same("raw", "on", "25", None);
     let short = samples(&bench.file("on.callstack.hp"));
     assert!(short[2].keys().any(|name| name.starts_with('(')), "{short:?}");
+}
+
+/// A frame in the file can be several functions, so that the depth is to be kept once more.
+fn a_depth_is_kept() {
+    let bench = Bench::new();
+    let program = bench.program("app");
+    for (stem, symbols) in [("on", "on"), ("raw", "offline")] {
+        let settings =
+            [("HEAPPROF_SYMBOLS", symbols), ("HEAPPROF_NAME_CHARS", "4900"), ("HEAPPROF_DEPTH", "3")];
+        bench.profile_with(&program, stem, &settings);
+    }
+    bench.expect_same("raw", "on", "4900", None);
 }
 
 /// The program as `strip` leaves it.
