@@ -175,7 +175,7 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for HeapProf<A> {
                 takes_alloc,
                 |shard, ALIGN| self.hot_realloc::<ALIGN>(block, size, new_size, shard),
                 off self.inner.realloc(block, layout, new_size),
-                cold self.cold_realloc(block, layout, new_size)
+                cold self.slow_realloc(block, layout, new_size, shard)
             )
         }
     }
@@ -344,13 +344,32 @@ impl<A: GlobalAlloc> HeapProf<A> {
     unsafe fn slow_alloc<const ZEROED: bool>(&self, layout: Layout, shard: Shard) -> *mut u8 {
         // SAFETY: passed on.
         unsafe {
+            let method = if ZEROED { A::alloc_zeroed } else { A::alloc };
             if shard == Shard::COLD || !shard.takes(layout.align()) || tag::is_too_large(layout.size()) {
-                self.cold_alloc(layout, if ZEROED { A::alloc_zeroed } else { A::alloc })
+                self.cold_alloc(layout, method)
+            } else if capture::passes_over(shard, layout.size()) {
+                self.tagged_as(layout, UNCOUNTED, method)
             } else if layout.align() == tag::HEADER_ALIGN_MAX {
                 self.traced_alloc::<{ tag::HEADER_ALIGN_MAX }, ZEROED>(layout.size(), shard)
             } else {
                 self.traced_alloc::<4, ZEROED>(layout.size(), shard)
             }
+        }
+    }
+
+    /// # Safety
+    /// As `GlobalAlloc::realloc`.
+    #[inline(always)]
+    unsafe fn slow_realloc(&self, block: *mut u8, layout: Layout, new_size: usize, shard: Shard) -> *mut u8 {
+        let added = new_size.saturating_sub(layout.size());
+        // SAFETY: passed on; a shard that is not the stand-in is of a process that tags, and a headed block
+        // keeps its tag in front of it.
+        unsafe {
+            let is_headed = shard != Shard::COLD && shard.takes(layout.align());
+            if is_headed && tag::read(block, layout) == UNCOUNTED && capture::passes_over(shard, added) {
+                return self.resized(block, layout, new_size).0;
+            }
+            self.cold_realloc(block, layout, new_size)
         }
     }
 

@@ -460,6 +460,17 @@ impl Local {
         ((self.random() >> 11) + 1) as f64 / (1_u64 << 53) as f64
     }
 
+    /// Passes over so many bytes; `false`, and nothing is done, when the next block to be chosen is among them.
+    #[inline(always)]
+    fn pass(&self, bytes: usize) -> bool {
+        let until = self.until_sample.load(Ordering::Relaxed);
+        let passes = (bytes as u64) < until;
+        if passes {
+            self.until_sample.store(until - bytes as u64, Ordering::Relaxed);
+        }
+        passes
+    }
+
     /// Whether a block of so many bytes more is chosen.
     fn is_chosen(&self, bytes: usize) -> bool {
         let until = self.until_sample.load(Ordering::Relaxed);
@@ -478,6 +489,13 @@ impl Local {
         self.until_sample.store(gap as u64, Ordering::Relaxed);
         if is_first { self.is_chosen(bytes as usize) } else { bytes > until }
     }
+}
+
+/// Whether a block of so many bytes more need not be counted, since another one will stand for it. Most are,
+/// when figures are estimates: so this is for the hook itself.
+#[inline(always)]
+pub(crate) fn passes_over(shard: Shard, bytes: usize) -> bool {
+    plan().wants(Plan::THIN) && shard.local().pass(bytes)
 }
 
 /// The tag of a block of `bytes` that the shard's owner asks for in a function of frame `frame`.
