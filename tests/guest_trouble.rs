@@ -3,11 +3,11 @@
 //! | no. | trouble | test here or elsewhere, or why it cannot happen |
 //! |---|---|---|
 //! | 1 | the hook's lock allocates: a contended lock hangs | `contended_locks_never_hang`; the hook takes no lock |
-//! | 2 | lock order with the capture of backtraces | `backtraces_amid_allocations_never_hang`; we capture none |
+//! | 2 | lock order with the capture of backtraces | `backtraces_amid_allocations_never_hang`; our call stacks take no lock |
 //! | 3 | a second start spins for ever | `guest_config`: `of_eight_starts_at_once_one_succeeds` |
 //! | 4 | start among many threads; the writer blocks at a pipe | `guest_config` as 3; `guest_files`: `a_pipe_is_refused`; `a_full_pipe_on_stdout_holds_up_no_sample` |
 //! | 5 | the hook logs, and the log takes the time zone's lock | `local_time_amid_full_tables_never_hangs` |
-//! | 6 | the hook asks for the bounds of a thread's stack | `threads_started_without_end_never_hang`; we never ask |
+//! | 6 | the hook asks for the bounds of a thread's stack | `threads_started_without_end_never_hang`; we ask the kernel, and need no memory for it |
 //! | 7 | thread-locals with destructors inside the allocator | `thread_locals_that_allocate_as_they_end`; ours have none |
 //! | 8 | reading the configuration re-enters the hook | `reading_the_configuration_is_in_no_band` |
 //! | 9 | tracking past `main` re-enters what is torn down | `printing_at_exit_into_a_closed_pipe_ends_nobody`, `closed_standard_streams_are_not_taken_for_files` |
@@ -20,14 +20,14 @@
 //! | 16 | several processes, one name; empty files | `guest_files`: `a_shell_around_the_program_leaves_one_profile` |
 //! | 17 | children are profiled unasked | `guest_files`: `fifty_children_leave_one_profile` |
 //! | 18 | the child flushes the parent's buffer | `guest_fork`: `children_that_exit_leave_the_parents_profile_alone` |
-//! | 19 | the child has lost the names | cannot happen: names are the program's own statics |
+//! | 19 | the child has lost the names | `guest_symbols`: `a_forked_child_has_names`; those of cost centres are the program's own statics |
 //! | 20 | `fork` restarts for ever under a timer | `a_large_process_forks_under_the_fastest_tick`; we use no signal |
 //! | 21 | unwinding in a signal handler | `panics_without_end_under_the_fastest_tick`; we use no signal |
 //! | 22 | the loader's lock taken twice | `loading_libraries_under_the_fastest_tick` |
 //! | 23 | system calls cut short by a signal | `a_blocking_call_is_not_cut_short`, `signals_are_all_the_programs_own` |
 //! | 24 | `errno` changed | `errno_is_kept_over_allocations` |
 //! | 25 | the handler overflows a small stack | `the_smallest_stack_is_enough`; we have no handler |
-//! | 26 | no unwinding through a handler | cannot happen: nothing is unwound |
+//! | 26 | no unwinding through a handler | `guest_capture`: `handlers_allocate_on_their_stacks` |
 //! | 27 | bytes that nobody allocated | `exact_random_programs`; `the_bands_add_up_to_the_total` |
 //! | 28 | freed by another thread: figures below zero | `exact_handover` |
 //! | 29 | what a reallocation counts | `exact_counts`: the table of operations |
@@ -37,16 +37,22 @@
 //! | 34 | two stacks under one cut name | `guest_names`: `long_names_are_shortened_and_stay_different` |
 //! | 35 | peak below the live bytes | cannot happen: we publish no peak |
 //! | 36 | tests that count the harness's blocks | `measuring_is_of_one_thread_alone` |
-//! | 37 | a backtrace at every allocation | cannot happen: none is captured, see 2 |
+//! | 37 | a backtrace at every allocation | a known call site is a look into a table; without frame pointers one block in 512 KiB is unwound: the benches |
 //! | 38 | samples that step back | every test: `common::profile::whole_hp` |
 //! | 39, 40 | no file after a signal or `exit` | `guest_exits` |
 //! | 41 | nothing in the file until the end | `guest_config`: `inline_samples_need_no_thread` waits for samples in the file |
 //! | 42 | a failing write panics | `guest_files`: `a_full_disk_ends_the_profile_and_not_the_program` |
 //! | 43 | files of gigabytes | `a_long_run_leaves_a_short_file` |
 //! | 44, 45 | viewers | tests of hp2ps and hp2svg |
+//! | 46 | making names shows in the profile, and keeps memory | `guest_symbols`: `naming_is_in_no_band`, `naming_keeps_no_memory` |
+//! | 47 | making names takes an hour | `guest_symbols`: `thousands_of_places_are_named_in_the_time_of_opening_the_file` |
+//! | 48 | names as the compiler mangled them | `guest_symbols`: `both_schemes_of_names_are_readable` |
+//! | 49 | `panic = "abort"` leaves no frames | `guest_symbols`: `aborting_programs_have_the_same_names` |
+//! | 50 | stripped programs have no names | `guest_symbols`: `a_stripped_program_has_no_wrong_name`, `a_program_without_debug_information_has_functions`; the package `heapprof-resolve`: `end_to_end` |
+//! | 51 | inlined functions vanish or have wrong names | `guest_symbols`: `inlined_functions_are_named_or_part_of_their_callers` |
 //! | 52 | a block outlives its thread's data | `many_stacks_and_short_threads_stay_small` |
-//! | 53 | thread names over 15 bytes are one | cannot happen: nothing is told apart by a thread's name |
-//! | 54 | the profiler's own memory grows | `many_stacks_and_short_threads_stay_small` |
+//! | 53 | thread names over 15 bytes are one | `guest_symbols`: `long_names_of_threads_stay_apart` |
+//! | 54 | the profiler's own memory grows | `many_stacks_and_short_threads_stay_small`; `guest_symbols`: `naming_keeps_no_memory` |
 //! | 55 | memory per live block | four bytes and rounding: `exact_counts`, the table in `engine/tag.rs` |
 //! | 56 | one timer for all threads | `guest_time`: `equal_work_is_equal_time` |
 //! | 57 | sums that nobody explains | `guest_time`: `the_total_is_the_cpu_time` |

@@ -80,6 +80,7 @@ mod guest {
         inlined(count)
     }
 
+    #[allow(clippy::vec_box, reason = "boxes are what is to be seen")]
     #[inline(never)]
     pub(super) fn deep(levels: usize, held: &mut Vec<Box<[usize; 5]>>) {
         held.push(Box::new([levels; 5]));
