@@ -263,11 +263,21 @@ fn is_not_annotated(_: &[String]) {
     drop(held);
 }
 
+/// A program that enters a cost centre after it has allocated elsewhere.
+fn is_annotated_late(_: &[String]) {
+    let early = sites::fill();
+    let late = blocks(&[1_000; 50]);
+    heapprof::mark().unwrap();
+    heapprof::sample_now().unwrap();
+    drop((early, late));
+}
+
 #[cfg(unframed)]
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     match &*args[0] {
         "role=is_not_annotated" => is_not_annotated(&[]),
+        "role=is_annotated_late" => is_annotated_late(&[]),
         "role=grows" => grows(&[]),
         "role=fills_bands" => fills_bands(&[]),
         _ => holds(&args[1..]),
@@ -288,9 +298,12 @@ mod tests {
 
     use super::common::guest::{Folder, Outcome};
     use super::common::harness::{self, named};
-    use super::common::profile::{last_bytes, top_of, whole_hp};
+    use super::common::profile::{bytes_at, last_bytes, top_of, whole_hp};
     use super::unframed_common;
-    use super::{Law, RATE, SIGMAS, fills_bands, grows, holds, is_not_annotated, random, sites, sizes};
+    use super::{
+        Law, RATE, SIGMAS, fills_bands, grows, holds, is_annotated_late, is_not_annotated, random, sites,
+        sizes,
+    };
 
     /// Runs a role with one block in 64 KiB.
     fn sampled(role: &str, args: &[&str], breakdown: &str) -> (Folder, Outcome) {
@@ -423,12 +436,12 @@ mod tests {
         assert!((share - 0.683).abs() < bound + 0.02, "{share} within one standard deviation");
     }
 
-    /// Runs the un-annotated program without frame pointers.
-    fn unframed(folder: &Folder, settings: &[(&str, &str)]) -> Outcome {
-        let mut guest = folder.guest("is_not_annotated");
+    /// Runs a role in the program without frame pointers.
+    fn unframed(folder: &Folder, role: &str, settings: &[(&str, &str)]) -> Outcome {
+        let mut guest = folder.guest(role);
         let mut command = Command::new(unframed_common::build("exact_samples"));
         std::os::unix::process::CommandExt::arg0(&mut command, "app");
-        command.arg("role=is_not_annotated").current_dir(folder.out());
+        command.arg(format!("role={role}")).current_dir(folder.out());
         for (variable, _) in std::env::vars_os() {
             if variable.to_string_lossy().starts_with("HEAPPROF") {
                 command.env_remove(variable);
@@ -444,9 +457,9 @@ mod tests {
     fn without_frame_pointers_totals_are_exact_and_call_sites_are_estimates() {
         let settings = [("HEAPPROF_INTERVAL", "1"), ("HEAPPROF_NAME_CHARS", "200")];
         let [by_site, by_stack] = [Folder::new(), Folder::new()];
-        let sites_say = unframed(&by_site, &settings).text();
+        let sites_say = unframed(&by_site, "is_not_annotated", &settings).text();
         let stack = ("HEAPPROF_BREAKDOWN", "stack");
-        let stack_says = unframed(&by_stack, &[settings[0], settings[1], stack]).text();
+        let stack_says = unframed(&by_stack, "is_not_annotated", &[settings[0], settings[1], stack]).text();
         assert_eq!(sites_say, stack_says, "what the program says that it holds");
         let [sites_hp, stack_hp] = [&by_site, &by_stack].map(|folder| whole_hp(&folder.file("app.hp")));
         assert_eq!(sites_hp.header.job, "app (call sites sampled every 524288 bytes)");
@@ -470,6 +483,18 @@ mod tests {
         }
     }
 
+    /// Nothing is left of the sample once a cost centre is entered: the file is the one by stacks.
+    fn without_frame_pointers_an_annotated_program_is_exact() {
+        let [by_itself, by_stack] = [Folder::new(), Folder::new()];
+        let interval = ("HEAPPROF_INTERVAL", "3600");
+        unframed(&by_itself, "is_annotated_late", &[interval]);
+        unframed(&by_stack, "is_annotated_late", &[interval, ("HEAPPROF_BREAKDOWN", "stack")]);
+        let [itself, stack] = [&by_itself, &by_stack].map(|folder| whole_hp(&folder.file("app.hp")));
+        assert_eq!(itself.header.job, "app");
+        assert_eq!(bands(&itself, 0), bands(&stack, 0));
+        assert_eq!(bytes_at(&itself, "blocks", marked(&itself, 0)), 50_000);
+    }
+
     /// With frame pointers nothing is sampled unasked.
     fn with_frame_pointers_call_sites_are_exact() {
         let folder = Folder::new();
@@ -488,12 +513,13 @@ mod tests {
 
     pub(super) fn main() -> ExitCode {
         harness::main(
-            named![holds, grows, fills_bands, is_not_annotated],
+            named![holds, grows, fills_bands, is_not_annotated, is_annotated_late],
             named![
                 blocks_held_are_estimated_and_blocks_freed_are_gone,
                 blocks_that_grow_and_shrink_are_as_likely_as_others_of_their_size,
                 every_band_is_estimated_and_all_breakdowns_agree,
                 weights_that_are_wrong_would_be_seen,
+                without_frame_pointers_an_annotated_program_is_exact,
                 without_frame_pointers_totals_are_exact_and_call_sites_are_estimates,
                 with_frame_pointers_call_sites_are_exact,
             ],

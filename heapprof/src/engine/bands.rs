@@ -49,7 +49,7 @@ impl Source {
             _ if origin.stack == ccs::MAIN && is_of_centres(breakdown) => {
                 self.outside_centres(origin, breakdown)
             }
-            Breakdown::Stack => Name::numbered(origin.stack, labels(origin.stack)),
+            Breakdown::Stack => Name::numbered(STACKS.ordinal(origin.stack), labels(origin.stack)),
             Breakdown::Centre => match STACKS.site(centre) {
                 Some(site) => Name::numbered(centre, [site.label()]),
                 None => Name::plain(UNKNOWN),

@@ -12,8 +12,9 @@
 //!
 //! Bands by call site need the frames up to the second function of the program's own, since in front
 //! of the first are those of std's collections, most often two, in formatting six. Which addresses
-//! are std's is read from symbol tables by the ticker ([`set_library`]); until then all frames are taken. Where four frames do not reach
-//! the second function, the table says so, and the look is repeated with twelve, and with all.
+//! are std's is read from symbol tables by the ticker ([`set_library`]); until then all frames are
+//! taken. Where four frames do not reach the second function, the table says so, and the look is
+//! repeated with twelve, and with all.
 //!
 //! # Sampling
 //!
@@ -217,7 +218,9 @@ pub(crate) fn meet(shard: Shard) {
 /// A cost centre has been entered for the first time.
 pub(crate) fn on_new_centre() {
     if plan().wants(Plan::UNTIL_CENTRE) {
-        change(|plan| plan.without(Plan::UNTIL_CENTRE.and(Plan::SITES).and(Plan::UNWIND)));
+        let sampling = if plan().wants(Plan::THIN) { Plan::default() } else { Plan::SAMPLED };
+        let ended = Plan::UNTIL_CENTRE.and(Plan::SITES).and(Plan::UNWIND).and(sampling);
+        change(|plan| plan.without(ended));
     }
 }
 

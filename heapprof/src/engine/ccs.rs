@@ -52,6 +52,9 @@ pub(crate) struct Stacks {
     /// CPU nanoseconds by stack number; added to by the ticker and by ending threads.
     times: AtomicPtr<AtomicU64>,
     centres: AtomicPtr<AtomicPtr<Site>>,
+    /// By stack number: how many stacks there were with it, which is the number that users see. It does
+    /// not depend on the origins that were added in between.
+    ordinals: AtomicPtr<AtomicU32>,
     /// Rows mapped, for stacks and for origins below them; fixed by `set_up`.
     room: AtomicU32,
     /// Stacks allowed, built-in ones included: at most `room`.
@@ -70,6 +73,7 @@ pub(crate) static STACKS: Stacks = Stacks {
     slots: AtomicPtr::new(std::ptr::null_mut()),
     times: AtomicPtr::new(std::ptr::null_mut()),
     centres: AtomicPtr::new(std::ptr::null_mut()),
+    ordinals: AtomicPtr::new(std::ptr::null_mut()),
     room: AtomicU32::new(0),
     limit: AtomicU32::new(0),
     stacks: AtomicU32::new(FIRST),
@@ -104,7 +108,9 @@ impl Stacks {
         self.slots.store(table(Self::slot_count(room)), Ordering::Relaxed);
         self.times.store(table(room as usize), Ordering::Relaxed);
         self.centres.store(table(CENTRES_MAX), Ordering::Relaxed);
+        self.ordinals.store(table(room as usize), Ordering::Relaxed);
         let tables = [
+            self.ordinals.load(Ordering::Relaxed).is_null(),
             self.rows.load(Ordering::Relaxed).is_null(),
             self.slots.load(Ordering::Relaxed).is_null(),
             self.times.load(Ordering::Relaxed).is_null(),
@@ -133,7 +139,8 @@ impl Stacks {
     /// Bytes of the tables that can have been touched, at most: rows and times fill from the front,
     /// slots are scattered.
     pub(crate) fn touched_bytes(&self) -> u64 {
-        let rows = u64::from(self.count()) * (size_of::<Row>() + size_of::<AtomicU64>()) as u64;
+        let row = size_of::<Row>() + size_of::<AtomicU64>() + size_of::<AtomicU32>();
+        let rows = u64::from(self.count()) * row as u64;
         let slots = Self::slot_count(self.room.load(Ordering::Relaxed)) as u64 * 4;
         rows + slots + u64::from(self.next_centre.load(Ordering::Relaxed)) * 8
     }
@@ -190,14 +197,46 @@ impl Stacks {
             return older;
         }
         // A limit of 0 adds nothing.
-        if let Some(known) = self.arcs_to(0).child(stack, centre) {
+        if let Some(known) = self.arcs_to(0).child(stack, centre)
+            && self.ordinals().get(known as usize).is_some_and(|given| given.load(Ordering::Relaxed) != 0)
+        {
             return known;
         }
         let is_within = |stacks: u32| (stacks < self.limit()).then_some(stacks + 1);
-        if self.stacks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_within).is_err() {
+        let Ok(ordinal) = self.stacks.fetch_update(Ordering::Relaxed, Ordering::Relaxed, is_within) else {
             return OTHER;
+        };
+        let Some(child) = self.arcs().child(stack, centre) else {
+            return OTHER;
+        };
+        // If another thread was first, its ordinal stands and ours stays a hole.
+        if let Some(entry) = self.ordinals().get(child as usize) {
+            let _ = entry.compare_exchange(0, ordinal, Ordering::Relaxed, Ordering::Relaxed);
         }
-        self.arcs().child(stack, centre).unwrap_or(OTHER)
+        child
+    }
+
+    /// The number of a stack that users see; 0 for what is none. It is there once a push has returned the
+    /// stack, and nothing is counted under it before; another processor may see it a moment later.
+    pub(crate) fn ordinal(&self, stack: u32) -> u32 {
+        if stack < FIRST || super::origin::is_facet(stack) {
+            return if stack < FIRST { stack } else { 0 };
+        }
+        let Some(ordinal) = self.ordinals().get(stack as usize) else {
+            return 0;
+        };
+        for _ in 0..100 {
+            match ordinal.load(Ordering::Relaxed) {
+                0 => os::yield_now(),
+                given => return given,
+            }
+        }
+        0
+    }
+
+    fn ordinals(&self) -> &'static [AtomicU32] {
+        // SAFETY: as in `arcs`.
+        unsafe { entries(&self.ordinals, self.room.load(Ordering::Relaxed) as usize) }
     }
 
     /// The child of an origin under a key that is no centre's; the origin itself beyond the limit. The

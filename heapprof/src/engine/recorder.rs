@@ -137,17 +137,12 @@ impl Recorder {
         let held = self.read();
         let mut stem = stem.to_owned();
         for (index, &breakdown) in breakdowns.iter().enumerate() {
-            let header = hp::Header {
-                job: self.job(breakdown),
-                date: self.date.clone(),
-                sample_unit: String::from("seconds"),
-                value_unit: String::from("bytes"),
-            };
-            let mut text = Vec::new();
-            hp::push_header(&mut text, &header);
+            let mut text = self.header(breakdown);
             let is_open = self.config.breakdowns.is_empty() && breakdown == Breakdown::Arc;
-            let version =
-                is_open.then(|| Version { bands: Bands::new(Breakdown::Stack), text: text.clone() });
+            let version = is_open.then(|| Version {
+                bands: Bands::new(Breakdown::Stack),
+                text: self.header(Breakdown::Stack),
+            });
             let mut bands = Bands::new(breakdown);
             held.push(&mut text, 0, &mut bands, breakdown, &mut self.source);
             let path = if index == 0 { stem.clone() } else { files::with_extension(&stem, breakdown.name()) };
@@ -166,6 +161,19 @@ impl Recorder {
         #[cfg(feature = "symbols")]
         self.write_modules()?;
         Ok(())
+    }
+
+    /// The head of a file.
+    fn header(&self, breakdown: Breakdown) -> Vec<u8> {
+        let mut text = Vec::new();
+        let header = hp::Header {
+            job: self.job(breakdown),
+            date: self.date.clone(),
+            sample_unit: String::from("seconds"),
+            value_unit: String::from("bytes"),
+        };
+        hp::push_header(&mut text, &header);
+        text
     }
 
     /// What the file says it is of: the program, and how it was sampled.
@@ -344,7 +352,7 @@ impl Recorder {
             // stack but an origin below one, which has no figures.
             let parent = if origin::is_facet(stack) { ccs::MAIN } else { STACKS.parent(stack) };
             prof::Stack {
-                id: stack,
+                id: STACKS.ordinal(stack),
                 centre: centre_index.get(&STACKS.centre(stack)).copied().unwrap_or(0),
                 parent: (stack != ccs::MAIN).then(|| parent.saturating_sub(ccs::MAIN) as usize),
                 entries: work.entries[at],

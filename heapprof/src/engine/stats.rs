@@ -58,7 +58,7 @@ pub fn stacks() -> Vec<StackStats> {
     let used =
         |&stack: &usize| stack != ccs::HEAPPROF as usize && (entries[stack] > 0 || allocations[stack] > 0);
     let row = |stack: usize| StackStats {
-        id: stack as u32,
+        id: STACKS.ordinal(stack as u32),
         centres: recorder::labels(stack as u32).collect(),
         entries: entries[stack],
         live_bytes: live_bytes[stack],
