@@ -3,10 +3,13 @@
 //! DWARF is read by `addr2line`'s loader, which maps the files and parses what is asked for. Its symbol
 //! lookup is not used, because that knows no sizes and gives an address behind a function to that function;
 //! [`Symbols`] does that instead. A name is either right or missing: no debug information of
-//! another build, no neighbour of a stripped function.
+//! another build, no neighbour of a stripped function. The legacy scheme leaves generic arguments out of names;
+//! [`Declared`] has them: `alloc::vec::Vec<T,A>::push<u64, alloc::alloc::Global>`.
 //!
 //! Everything goes when the [`Image`] is dropped. Any file may be given: what cannot be read is an error or
 //! gives no frames.
+
+mod declared;
 
 use std::cell::OnceCell;
 use std::cmp::Reverse;
@@ -17,11 +20,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use addr2line::gimli::ReaderOffset as _;
 use addr2line::{Loader, gimli};
 use object::read::elf::{ElfFile, FileHeader, SectionHeader as _, Sym as _, SymbolTable};
 use object::{Endianness, FileKind, Object as _, ReadCache, SectionIndex, elf};
 
 use super::Frame;
+use declared::Declared;
 
 /// Where distributions put debug information of installed files.
 const DEBUG_FOLDER: &str = "/usr/lib/debug";
@@ -29,6 +34,8 @@ const DEBUG_FOLDER: &str = "/usr/lib/debug";
 const MAX_NAME_BYTES: usize = 4 << 10;
 /// The longest mangled name that is read, in bytes.
 const MAX_MANGLED_BYTES: u64 = 64 << 10;
+/// How a mangled name of the legacy scheme begins.
+const LEGACY_PREFIX: &str = "_ZN";
 /// What stands for the rest of a longer name.
 const OMITTED: &str = "...";
 /// The longest section of notes that is read, in bytes, and how many of them.
@@ -420,7 +427,12 @@ fn text(name: &[u8]) -> Option<String> {
 
 // ---- debug information ------------------------------------------------------------------------
 
-struct Debug(Loader);
+struct Debug {
+    loader: Loader,
+    file: Watched,
+    /// The names that functions are declared with; read for the legacy scheme alone, whose names lack arguments.
+    declared: OnceCell<Option<Declared>>,
+}
 
 /// A function that an address belongs to.
 #[derive(Default)]
@@ -448,6 +460,16 @@ impl Found {
         found
     }
 
+    /// Adds generic arguments to a path that has room for them and ends with a function's name, unlike
+    /// `core::ptr::drop_in_place<u8>` and `FnOnce::call_once{{vtable.shim}}`.
+    fn append(&mut self, arguments: &str) {
+        let has_room = self.name.len() + arguments.len() <= MAX_NAME_BYTES;
+        let is_open = !["shim}}", ">", OMITTED].iter().any(|end| self.name.ends_with(end));
+        if self.is_whole && has_room && is_open {
+            self.name.push_str(arguments);
+        }
+    }
+
     fn into_frame(self) -> Frame {
         Frame { function: self.name, file: self.file, line: self.line, named: true }
     }
@@ -457,19 +479,38 @@ impl Debug {
     fn open(file: &Watched) -> Option<Debug> {
         let loader = Loader::new(&file.path).ok()?;
         // The loader opened the path once more.
-        file.is_at_path().then_some(Debug(loader))
+        let is_same = file.is_at_path();
+        is_same.then_some(Debug { loader, file: file.again().ok()?, declared: OnceCell::new() })
     }
 
     fn frames(&self, probe: u64) -> Vec<Found> {
         let mut found = Vec::new();
-        let Ok(mut frames) = self.0.find_frames(probe) else { return found };
+        let Ok(mut frames) = self.loader.find_frames(probe) else { return found };
         while let Ok(Some(frame)) = frames.next() {
             if found.len() == MAX_FRAMES {
                 return Vec::new();
             }
-            found.push(Found::new(frame));
+            let arguments = self.arguments(&frame, probe);
+            let mut frame = Found::new(frame);
+            frame.append(arguments.as_deref().unwrap_or_default());
+            found.push(frame);
         }
         found
+    }
+
+    /// The generic arguments, `<u64, alloc::alloc::Global>`, that the name of a function lacks.
+    fn arguments<R: gimli::Reader>(&self, frame: &addr2line::Frame<'_, R>, probe: u64) -> Option<String> {
+        let function = frame.function.as_ref()?;
+        let mangled = function.raw_name().ok()?;
+        // C++ has the same prefix.
+        if function.language != Some(gimli::DW_LANG_Rust) || !mangled.starts_with(LEGACY_PREFIX) {
+            return None;
+        }
+        let entry = usize::try_from(frame.dw_die_offset?.0.into_u64()).ok()?;
+        let declared = self.declared.get_or_init(|| Declared::open(self.file.handle().ok()?));
+        let mut name = declared.as_ref()?.name(probe, entry, &mangled)?;
+        let arguments = name.split_off(name.find('<')?);
+        arguments.ends_with('>').then_some(arguments)
     }
 }
 
@@ -723,30 +764,60 @@ fn main() { outer(&Pair(std::hint::black_box(1))); exported(); }
         }
     }
 
+    /// As [`program`], with names of the legacy scheme.
+    fn legacy_program(folder: &Folder, name: &str, options: &[&str]) -> Option<PathBuf> {
+        let source = folder.write("probe.rs", SOURCE);
+        let out = folder.join(name);
+        let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+        let mut command = Command::new(rustc);
+        // Newer compilers do not write the legacy scheme unless told so.
+        command.env("RUSTC_BOOTSTRAP", "1").args(["--edition=2024", "-O", "--crate-name=probe"]);
+        command.args(["-Zunstable-options", "-Csymbol-mangling-version=legacy"]).args(options);
+        run(command.arg("-o").arg(&out).arg(&source).current_dir(out.parent().unwrap())).then_some(out)
+    }
+
     #[test]
     fn names_of_both_schemes_come_without_hash() {
         let folder = Folder::new("legacy");
-        let source = folder.write("probe.rs", SOURCE);
-        for debug in ["0", "1"] {
-            let out = folder.join(debug);
-            let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-            let mut command = Command::new(rustc);
-            // Stable compilers no longer write the legacy scheme unless told so.
-            command.env("RUSTC_BOOTSTRAP", "1").args(["--edition=2024", "-O", "--crate-name=probe"]);
-            command.args(["-Zunstable-options", "-Csymbol-mangling-version=legacy"]);
-            command.arg(format!("-Cdebuginfo={debug}")).arg("-o").arg(&out).arg(&source);
-            if !run(&mut command) {
-                return;
-            }
-            let image = Image::open(&out, None).unwrap();
-            let outer = function(&out, "probe::outer");
-            let stacks = stacks_in_outer(&image, outer);
-            let last =
-                |stack: &String| stack.rsplit(' ').next().unwrap().split(":").next().map(str::to_owned);
-            assert!(stacks.iter().all(|stack| last(stack).as_deref() == Some("probe")), "{stacks:?}");
-            let inlined = "probe::Pair<T>::middle:4 probe::outer:9";
-            assert!(debug == "0" || stacks.iter().any(|stack| stack == inlined), "{stacks:?}");
+        let Some(path) = legacy_program(&folder, "app", &["-Cdebuginfo=0"]) else { return };
+        let image = Image::open(&path, None).unwrap();
+        assert_eq!(stacks_in_outer(&image, function(&path, "probe::outer")), ["probe::outer"]);
+    }
+
+    #[test]
+    fn names_of_the_legacy_scheme_have_the_arguments_that_debug_information_tells() {
+        let folder = Folder::new("arguments");
+        let variants: [&[&str]; 5] = [
+            &["-Cdebuginfo=1"],
+            &["-Cdebuginfo=2"],
+            &["-Cdebuginfo=1", "-Cdwarf-version=5"],
+            &["-Cdebuginfo=1", "-Clto=fat"],
+            &["-Cdebuginfo=1", "-Clink-arg=-Wl,--gc-sections", "-Copt-level=s"],
+        ];
+        for (number, options) in variants.iter().enumerate() {
+            let Some(path) = legacy_program(&folder, &format!("app{number}"), options) else { return };
+            let image = Image::open(&path, None).unwrap();
+            let stacks = stacks_in_outer(&image, function(&path, "probe::outer"));
+            let inlined = "probe::Pair<T>::middle<u32>:4 probe::outer:9";
+            assert!(stacks.iter().any(|stack| stack == inlined), "{options:?}: {stacks:?}");
+            assert!(stacks.iter().all(|stack| stack.contains("probe::outer:")), "{options:?}: {stacks:?}");
         }
+    }
+
+    #[test]
+    fn names_take_arguments_where_a_function_s_name_ends() {
+        let appended = |name: &str, is_whole, arguments: &str| {
+            let mut found = Found { name: name.to_owned(), is_whole, ..Found::default() };
+            found.append(arguments);
+            found.name
+        };
+        assert_eq!(appended("a::f", true, "<u8>"), "a::f<u8>");
+        assert_eq!(appended("a::f::{{closure}}", true, "<u8>"), "a::f::{{closure}}<u8>");
+        for name in ["a::f<u8>", "a::f{{vtable.shim}}", "a::f..."] {
+            assert_eq!(appended(name, true, "<u8>"), name);
+        }
+        assert_eq!(appended("f", false, "<u8>"), "f");
+        assert_eq!(appended("a::f", true, &format!("<{}>", "x".repeat(MAX_NAME_BYTES))), "a::f");
     }
 
     /// Every address of a program against the plainest search there is.
@@ -1020,16 +1091,22 @@ void second_call(void *p) { hidden(last); last = p; }
     /// As above, in the sections of debug information only, of a program with many units.
     #[test]
     fn damaged_debug_information_gives_few_names() {
-        use object::ObjectSection as _;
         let folder = Folder::new("dwarf");
         let Some(path) = program(&folder, "app", &["-Cdebuginfo=2"]) else { return };
-        let bytes = fs::read(&path).unwrap();
+        let Some(legacy) = legacy_program(&folder, "legacy", &["-Cdebuginfo=2"]) else { return };
+        look_at_damaged_debug_information(&folder, &path);
+        look_at_damaged_debug_information(&folder, &legacy);
+    }
+
+    fn look_at_damaged_debug_information(folder: &Folder, path: &Path) {
+        use object::ObjectSection as _;
+        let bytes = fs::read(path).unwrap();
         let parsed = object::File::parse(&*bytes).unwrap();
         let is_debug = |name: &str| name.starts_with(".debug");
         let sections = parsed.sections().filter(|section| section.name().is_ok_and(is_debug));
         let places: Vec<(u64, u64)> = sections.filter_map(|section| section.file_range()).collect();
         assert!(places.len() > 4);
-        let functions = functions(&path);
+        let functions = functions(path);
         let addresses: Vec<u64> = functions.iter().step_by(8).map(|function| function.1).collect();
         let damaged = folder.join("damaged");
         let mut number = numbers();

@@ -166,14 +166,13 @@ pub(super) fn is_direct<'a>(mut paths: impl Iterator<Item = &'a Path<'a>>) -> bo
 /// The user's own type whose method `path` is, if all of its arguments are known.
 pub(super) fn own_type(path: &Path<'_>) -> Option<String> {
     let (name, args) = receiver(path)?;
-    let args: Option<Vec<String>> =
-        args.iter().filter(|arg| !short::is_default(arg.0)).map(Argument::print).collect();
+    let args: Option<Vec<String>> = args.iter().filter(|arg| !short::is_default(arg)).map(known).collect();
     let args = args?;
     Some(if args.is_empty() { name.to_owned() } else { format!("{name}<{}>", args.join(",")) })
 }
 
 /// The name and arguments of a user's type before a method.
-fn receiver<'a>(path: &'a Path<'a>) -> Option<(&'a str, Vec<Argument<'a>>)> {
+fn receiver<'a>(path: &'a Path<'a>) -> Option<(&'a str, &'a [Type<'a>])> {
     let of = match &path.root {
         Root::Crate => type_segment(path)?,
         Root::Type(of) | Root::Trait(of, _) => match &**of {
@@ -181,32 +180,13 @@ fn receiver<'a>(path: &'a Path<'a>) -> Option<(&'a str, Vec<Argument<'a>>)> {
             _ => return None,
         },
     };
-    (!of.name.starts_with('{')).then(|| (of.name, arguments(&of.args, path)))
+    (!of.name.starts_with('{')).then(|| (of.name, &of.args[..]))
 }
 
 /// In a path without root, the type: the last name with a capital before the function's.
 fn type_segment<'a>(path: &'a Path<'a>) -> Option<&'a Segment<'a>> {
     let before = path.segments.len().checked_sub(1)?;
     path.segments[..before].iter().rev().find(|segment| segment.name.starts_with(|c: char| c.is_uppercase()))
-}
-
-/// A type's argument, and what the function's own arguments say it is.
-struct Argument<'a>(&'a Type<'a>, Option<&'a Type<'a>>);
-
-impl Argument<'_> {
-    fn print(&self) -> Option<String> {
-        let of = if short::is_unknown(self.0) { self.1? } else { self.0 };
-        (!short::is_unknown(of)).then(|| short::ty(of))
-    }
-}
-
-/// The arguments of a type before a method. Parameters (`T`) get the arguments of the method in turn:
-/// debug information lists those of the `impl` first, as `Vec<T, A>::push<u64, Global>`.
-fn arguments<'a>(args: &'a [Type<'a>], path: &'a Path<'a>) -> Vec<Argument<'a>> {
-    let parameters = args.iter().filter(|arg| short::is_unknown(arg)).count();
-    let of_method = path.segments.last().map_or(&[][..], |last| &last.args[..]);
-    let mut told = if of_method.len() >= parameters { of_method } else { &[] }.iter();
-    args.iter().map(|arg| Argument(arg, if short::is_unknown(arg) { told.next() } else { None })).collect()
 }
 
 /// The function's name: the first after the type, before closures and nested functions.
@@ -226,7 +206,7 @@ fn method<'a>(path: &Path<'a>) -> &'a str {
 /// What a function works on.
 enum On<'a> {
     /// A type of a path, by its last name, with its arguments; the path is that of the type's module.
-    Named(&'a str, Vec<Argument<'a>>, bool),
+    Named(&'a str, &'a [Type<'a>], bool),
     Slice(&'a Type<'a>),
     Other,
 }
@@ -236,7 +216,7 @@ fn receiver_of<'a>(path: &'a Path<'a>) -> On<'a> {
     let of = match &path.root {
         Root::Crate => {
             return match type_segment(path) {
-                Some(of) => On::Named(of.name, arguments(&of.args, path), is_btree(path)),
+                Some(of) => On::Named(of.name, &of.args, is_btree(path)),
                 None => On::Other,
             };
         }
@@ -244,7 +224,7 @@ fn receiver_of<'a>(path: &'a Path<'a>) -> On<'a> {
     };
     match &**of {
         Type::Path(inner) => match inner.segments.last() {
-            Some(last) => On::Named(last.name, arguments(&last.args, path), is_btree(inner)),
+            Some(last) => On::Named(last.name, &last.args, is_btree(inner)),
             None => On::Other,
         },
         Type::Slice(of) | Type::Array(of, _) => On::Slice(of),
@@ -278,7 +258,7 @@ fn plain_names(path: &Path<'_>) -> String {
 /// The known type that a function works on or gives.
 fn held_by(path: &Path<'_>) -> Option<Held> {
     free_function_gives(path).or_else(|| trait_gives(path)).or_else(|| match receiver_of(path) {
-        On::Named(name, args, is_btree) => named(name, &args, is_btree, method(path)),
+        On::Named(name, args, is_btree) => named(name, args, is_btree, method(path)),
         On::Slice(of) => slice_gives(of, path),
         On::Other => module_gives(path),
     })
@@ -310,11 +290,10 @@ fn module_gives(path: &Path<'_>) -> Option<Held> {
     let is_of_type =
         is_exact && (!is_pointer || last.name.starts_with("new") || last.name.starts_with("try_new"));
     let args: &[Type<'_>] = if is_of_type { &last.args } else { &[] };
-    let args = args.iter().take_while(|arg| !short::is_default(arg));
-    let args: Vec<Argument<'_>> = args.map(|arg| Argument(arg, None)).collect();
+    let end = args.iter().position(short::is_default).unwrap_or(args.len());
     match owner {
-        "[T]" => slice_gives(args.first()?.0, path),
-        owner => named(owner, &args, is_btree(path), method(path)),
+        "[T]" => slice_gives(args[..end].first()?, path),
+        owner => named(owner, &args[..end], is_btree(path), method(path)),
     }
 }
 
@@ -390,8 +369,7 @@ fn collected(of: &Type<'_>) -> Option<Held> {
     if matches!(last.name, "Option" | "Result") {
         return collected(last.args.first()?);
     }
-    let args: Vec<Argument<'_>> = last.args.iter().map(|arg| Argument(arg, None)).collect();
-    named(last.name, &args, is_btree(path), "")
+    named(last.name, &last.args, is_btree(path), "")
 }
 
 /// What owns the data of a borrowed type.
@@ -407,12 +385,12 @@ fn borrowed_gives(name: &str) -> Option<Held> {
 }
 
 /// The type a name stands for, known by users or a part of one.
-fn named(name: &str, args: &[Argument<'_>], is_btree: bool, method: &str) -> Option<Held> {
-    let arg = |at: usize| args.get(at).and_then(Argument::print);
+fn named(name: &str, args: &[Type<'_>], is_btree: bool, method: &str) -> Option<Held> {
+    let arg = |at: usize| args.get(at).and_then(known);
     match name {
         "RawVec" => Some(Held::new(VEC, [arg(0)])),
         "RawVecInner" => Some(Held::new(VEC, [])),
-        "RawTable" => Some(args.first().map_or_else(|| Held::new(HASH_MAP, []), |arg| table(arg.0))),
+        "RawTable" => Some(args.first().map_or_else(|| Held::new(HASH_MAP, []), table)),
         "RawTableInner" => Some(Held::new(HASH_MAP, [])),
         "Entry" | "VacantEntry" | "LeafNode" | "InternalNode" if is_btree => Some(tree([arg(0), arg(1)])),
         "Entry" | "VacantEntry" | "RustcEntry" | "RustcVacantEntry" => {
@@ -454,9 +432,8 @@ fn tree([key, value]: [Option<String>; 2]) -> Held {
 }
 
 /// A box, or what a box is a part of.
-fn boxed(of: Option<&Argument<'_>>, method: &str) -> Held {
-    let Some(of) = of else { return Held::new(BOX, []) };
-    let content = if short::is_unknown(of.0) { of.1.unwrap_or(of.0) } else { of.0 };
+fn boxed(content: Option<&Type<'_>>, method: &str) -> Held {
+    let Some(content) = content else { return Held::new(BOX, []) };
     match (content, method) {
         (Type::Array(element, _), "new_uninit") => return Held::new(VEC, [known(element)]),
         (content, "new_uninit") if short::is_unknown(content) => return Held::new(VEC, []),
@@ -472,7 +449,7 @@ fn boxed(of: Option<&Argument<'_>>, method: &str) -> Held {
         "ArcInner" => Held::new(kind("Arc", 1), [arg(0)]),
         "LeafNode" | "InternalNode" => tree([arg(0), arg(1)]),
         "Node" if is_list_node(content) => Held::new(kind("LinkedList", 1), [arg(0)]),
-        _ => Held::new(BOX, [of.print()]),
+        _ => Held::new(BOX, [known(content)]),
     }
 }
 
@@ -515,7 +492,7 @@ fn allocator_call(path: &Path<'_>) -> Option<&'static str> {
 /// one they were called from says more.
 fn operation(path: &Path<'_>) -> Option<String> {
     let of_receiver = || match receiver_of(path) {
-        On::Named(name, args, is_btree) => method_operation(name, &args, is_btree, path),
+        On::Named(name, args, is_btree) => method_operation(name, args, is_btree, path),
         On::Slice(_) => Some(format!("<[T]>::{}", public_method(method(path)))),
         On::Other => owned_module_operation(path),
     };
@@ -555,7 +532,7 @@ fn trait_operation(path: &Path<'_>) -> Option<String> {
 }
 
 /// The operation of a method of a known type.
-fn method_operation(name: &str, args: &[Argument<'_>], is_btree: bool, path: &Path<'_>) -> Option<String> {
+fn method_operation(name: &str, args: &[Type<'_>], is_btree: bool, path: &Path<'_>) -> Option<String> {
     let method = method(path);
     if matches!(
         trait_name(path),
@@ -565,7 +542,7 @@ fn method_operation(name: &str, args: &[Argument<'_>], is_btree: bool, path: &Pa
     }
     if name == "Box" && method == "new_uninit" {
         let is_array =
-            args.first().is_none_or(|arg| matches!(arg.0, Type::Array(..)) || short::is_unknown(arg.0));
+            args.first().is_none_or(|arg| matches!(arg, Type::Array(..)) || short::is_unknown(arg));
         return Some(if is_array { "vec!" } else { "Box::new_uninit" }.to_owned());
     }
     let is_borrowed = borrowed_gives(name).is_some() || name == "Cow";
@@ -582,12 +559,11 @@ fn method_operation(name: &str, args: &[Argument<'_>], is_btree: bool, path: &Pa
 fn owned_module_operation(path: &Path<'_>) -> Option<String> {
     let (owner, _) = module_owner(path)?;
     let args = path.segments.last().map_or(&[][..], |last| &last.args[..]);
-    let args: Vec<Argument<'_>> = args.iter().map(|arg| Argument(arg, None)).collect();
     match (owner, method(path)) {
         ("String", "to_string" | "spec_to_string") => Some("ToString::to_string".to_owned()),
         ("Entry", method) if !method.starts_with("or_") => Some(format!("{}::insert", map_name(path))),
         ("[T]", method) => Some(format!("<[T]>::{}", public_method(method))),
-        (owner, _) => method_operation(owner, &args, is_btree(path), path),
+        (owner, _) => method_operation(owner, args, is_btree(path), path),
     }
 }
 

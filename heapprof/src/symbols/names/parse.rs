@@ -14,7 +14,7 @@
 const MOST_NESTED: usize = 128;
 
 /// A path to a function, a type or a trait.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Path<'a> {
     pub(super) root: Root<'a>,
     /// What follows the root; with [`Root::Crate`] the first is the crate (or the only name there is).
@@ -24,7 +24,7 @@ pub(super) struct Path<'a> {
 }
 
 /// Where a path starts.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Root<'a> {
     /// At a crate, a primitive type, a type parameter, or a name without path.
     Crate,
@@ -35,7 +35,7 @@ pub(super) enum Root<'a> {
 }
 
 /// A name between two `::`, with its generic arguments (`Vec<u8>`, `push::<u8>`); lifetimes are left out.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Segment<'a> {
     /// An identifier, or `{..}` with its braces.
     pub(super) name: &'a str,
@@ -43,7 +43,7 @@ pub(super) struct Segment<'a> {
 }
 
 /// A type, or another generic argument.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Type<'a> {
     Path(Path<'a>),
     /// `&`, `&mut `, `*const ` or `*mut ` before a type.
@@ -59,8 +59,30 @@ pub(super) enum Type<'a> {
     Text(&'a str),
 }
 
-/// Parses the demangled name of a function.
+/// Parses the demangled name of a function; without the arguments at its end if these do not parse.
 pub(super) fn parse(name: &str) -> Option<Path<'_>> {
+    parse_whole(name).or_else(|| parse_whole(before_arguments(name)?))
+}
+
+/// What is before the `<` of the `>` at the end, unless `::` is.
+fn before_arguments(name: &str) -> Option<&str> {
+    let mut open = 0_usize;
+    let end = name.strip_suffix('>')?.len();
+    for (at, byte) in name.bytes().enumerate().rev() {
+        match byte {
+            // Not that of `->`.
+            b'>' if at == end || !name[..at].ends_with(['-', '=']) => open += 1,
+            b'<' => open -= 1,
+            _ => {}
+        }
+        if open == 0 {
+            return Some(&name[..at]).filter(|before| !before.ends_with(':'));
+        }
+    }
+    None
+}
+
+fn parse_whole(name: &str) -> Option<Path<'_>> {
     let mut parser = Parser { rest: name.trim_start(), nested: 0 };
     let path = parser.path()?;
     // What the compiler or the linker appends: `.llvm.123`, `.cold`, ` (.llvm.123)`, `{{vtable.shim}}`.
@@ -441,6 +463,9 @@ mod tests {
             let name = name.replace(", ...", "");
             assert!(parse(&name).is_some(), "{name}");
         }
+        assert_eq!(parse("app::f<u8, #>"), parse("app::f"));
+        assert_eq!(parse("app::f<fn(#) -> u8>"), parse("app::f"));
+        assert_eq!([parse("app::<#>"), parse("<#>"), parse("app::f>")], [None, None, None]);
         assert_eq!(parse("app::f<"), None);
         assert_eq!(parse(""), None);
         assert_eq!(parse(&"<".repeat(100_000)), None);
