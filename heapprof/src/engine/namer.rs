@@ -13,7 +13,7 @@ use super::config::Symbols;
 use super::traces::TRACES;
 use crate::hp;
 use crate::options::Breakdown;
-use crate::symbols::{self, Frame, Image, Modules};
+use crate::symbols::{self, Frame, Image, Module, Modules};
 
 /// Frames kept at most; beyond it all are dropped and found again.
 const FRAMES_MAX: usize = 1 << 16;
@@ -52,6 +52,8 @@ pub(crate) struct Namer {
     /// Whether frames come from frame pointers, so that what is no return address ends the stack.
     by_frame_pointer: bool,
     modules: Modules,
+    /// All modules that there ever were.
+    seen: Vec<Module>,
     /// The files opened so far, by path; `None` for one that cannot be used.
     images: HashMap<PathBuf, Option<Image>>,
     frames: HashMap<u64, Arc<[Frame]>>,
@@ -64,11 +66,14 @@ pub(crate) struct Namer {
 
 impl Namer {
     pub(crate) fn new(symbols: Symbols, depth: usize, by_frame_pointer: bool) -> Self {
+        let (mut modules, mut seen) = (Modules::loaded(), Vec::new());
+        modules.name_apart(&mut seen);
         Self {
             symbols,
             depth,
             by_frame_pointer,
-            modules: Modules::loaded(),
+            modules,
+            seen,
             images: HashMap::new(),
             frames: HashMap::new(),
             idle: 0,
@@ -82,6 +87,7 @@ impl Namer {
         let has_changed = !self.modules.is_current();
         if has_changed {
             let before = std::mem::replace(&mut self.modules, Modules::loaded());
+            self.modules.name_apart(&mut self.seen);
             if let Some(lasting) = self.modules.lasting_since(&before) {
                 // First the generation: a trace made meanwhile then is taken for lost, not for right.
                 capture::begin_generation(lasting.clone());
@@ -164,16 +170,16 @@ impl Namer {
         }
     }
 
-    /// The depth and the loaded files as the lines of an `app.modules` file: name in the bands, build id, path.
+    /// The depth and the files that were loaded at any time as the lines of an `app.modules` file: name in the bands, build id, path.
     pub(crate) fn module_lines(&self) -> String {
         let hexadecimal = |id: &Vec<u8>| id.iter().map(|byte| format!("{byte:02x}")).collect();
-        let line = |module: &symbols::Module| {
+        let line = |module: &Module| {
             let id = module.build_id.as_ref().map_or_else(|| String::from("-"), hexadecimal);
             // A line each, whatever the path.
             let path = module.path.display().to_string().replace('\n', "?");
             format!("module {} {id} {path}\n", hp::escape_label(&module.name))
         };
-        std::iter::once(format!("depth {}\n", self.depth)).chain(self.modules.iter().map(line)).collect()
+        std::iter::once(format!("depth {}\n", self.depth)).chain(self.seen.iter().map(line)).collect()
     }
 }
 

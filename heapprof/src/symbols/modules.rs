@@ -53,6 +53,10 @@ impl Module {
     /// replaced and has no build id to tell by.
     pub fn image(&self) -> Result<Image, String> {
         let id = self.build_id.as_deref();
+        // Nothing but the kernel's own way to it tells a program without build id from its successor.
+        if self.is_program && id.is_none() {
+            return Image::open(Path::new(OWN_FILE), None);
+        }
         let opened = match self.is_replaced && (id.is_none() || self.is_program) {
             true => Err(format!("{}: it was replaced while the program ran", self.path.display())),
             false => Image::open(&self.path, id),
@@ -92,6 +96,26 @@ impl Modules {
             .collect();
         code.sort_unstable();
         Modules { modules, code, counts }
+    }
+
+    /// Gives every module the name that it has in `seen`, or one that no module there has, and adds it: so that
+    /// a name means one module over many lists.
+    pub fn name_apart(&mut self, seen: &mut Vec<Module>) {
+        for module in &mut self.modules {
+            let same = |other: &&Module| (&other.path, &other.build_id) == (&module.path, &module.build_id);
+            if let Some(known) = seen.iter().find(same) {
+                module.name.clone_from(&known.name);
+                continue;
+            }
+            let is_taken = |name: &str| seen.iter().any(|other| other.name == name);
+            let stem = module.name.clone();
+            let mut number = 2;
+            while is_taken(&module.name) {
+                module.name = format!("{stem}#{number}");
+                number += 1;
+            }
+            seen.push(module.clone());
+        }
     }
 
     /// All modules, in the order of loading.
