@@ -95,8 +95,10 @@
 //! - **Without frame pointers** call stacks are taken from the compiler's unwind tables. That is slow, so it is
 //!   done for one block in 512 KiB, and the total, which is exact, is spread over the bands as the chosen
 //!   blocks stand for it; the file's title says so. `HEAPPROF_SAMPLE=off` looks at every block.
-//! - **Without v0 mangling** types are `Vec<?>`; without debug information inlined functions and lines are
-//!   missing; of a stripped program bands are `app+0x1f2c`, the address in the file.
+//! - **Without debug information** inlined functions and lines are missing, and types are `Vec<?>`; of a stripped
+//!   program bands are `app+0x1f2c`, the address in the file. With the legacy mangling some types are not whole:
+//!   of an own type with several parameters, and where debug information is split off or compressed. A question mark
+//!   stands for what is not certain, as in `Vec<u64?>`.
 //! - **std's frames** are passed over: the function that asked is the first one of the program's own or of
 //!   a crate it uses. Frames of a library that keeps no frame pointers (C code) can be missing or end
 //!   the call stack; a name is never made up.

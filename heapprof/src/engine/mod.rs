@@ -13,7 +13,9 @@
 
 mod alloc;
 mod arcs;
+#[cfg_attr(not(feature = "symbols"), allow(dead_code, reason = "a part of it is for names alone"))]
 mod bands;
+#[cfg_attr(not(feature = "symbols"), allow(dead_code, reason = "a part of it is for names alone"))]
 mod capture;
 mod ccs;
 mod config;
@@ -26,6 +28,7 @@ mod mode;
 mod namer;
 mod origin;
 mod os;
+#[cfg_attr(not(feature = "symbols"), allow(dead_code, reason = "a part of it is for names alone"))]
 mod places;
 mod profiler;
 mod recorder;
@@ -40,6 +43,7 @@ mod tag;
 mod thread;
 mod thread_names;
 mod ticker;
+#[cfg_attr(not(feature = "symbols"), allow(dead_code, reason = "a part of it is for names alone"))]
 mod traces;
 mod walk;
 
