@@ -1,13 +1,15 @@
 //! Exact heap and time profiler: who holds the memory, over time.
 //!
-//! heapprof tags every block with the cost-centre stack that asked for it and writes the live bytes
-//! of every stack, at a regular interval, in the format of GHC's heap profiler; beside that, a time
-//! and allocation report in the layout of GHC's. Nothing is sampled but the clock: every figure is
-//! exact to the byte of the sizes that the program asked for.
+//! heapprof tags every block with who asked for it, a call site or a cost-centre stack, and writes the
+//! live bytes of each, at a regular interval, in the format of GHC's heap profiler; beside that, a
+//! time and allocation report in the layout of GHC's. Every figure is exact to the byte of the sizes
+//! that the program asked for; only call sites of programs without frame pointers are sampled, and
+//! what `HEAPPROF_SAMPLE` asks for.
 //!
 //! # A first profile
 //!
-//! The program (never a library) installs the allocator, and names the places it wants to tell apart:
+//! The program (never a library) installs the allocator. That is enough for bands by call site; places that
+//! it wants to tell apart itself it names:
 //!
 //! ```
 //! #[global_allocator]
@@ -46,8 +48,8 @@
 //! | `HEAPPROF` | `profile` | `on`: profile from the start; `armed`: tag, so that the program can start a profile; `off` | on when the file is there or the interval is set, else off |
 //! | `HEAPPROF_INTERVAL` | `interval` | seconds between samples (or `200ms`, `2m`); set alone, it starts a profile | 1 |
 //! | `HEAPPROF_OUTPUT` | `output` | file name without `.hp`; `%e` program, `%p` process, `%t` start in seconds since 1970 | `%e` |
-//! | `HEAPPROF_BREAKDOWN` | `breakdown` | what a band is, one or several with commas: see below | `arc` until a cost centre is entered, then `stack` |
-//! | `HEAPPROF_SELECT` | `select` | only blocks whose band in a breakdown matches, as `centre=cache*`; several with commas: all must match | |
+//! | `HEAPPROF_BREAKDOWN` | `breakdown` | what a band is, one or several with commas, or `all`: see below | `arc` until a cost centre is entered, then `stack` |
+//! | `HEAPPROF_SELECT` | `select` | only blocks whose band in a breakdown matches, as `centre=cache*` or `type=Vec*`: `*` is any text, `?` any character; several with commas: all must match | |
 //! | `HEAPPROF_DEPTH` | `depth` | functions of a call stack, from the one that asked outwards | 32 |
 //! | `HEAPPROF_SAMPLE` | `sample` | `512k`: choose one block in so many bytes and count no other; `off`: look at every block, also without frame pointers | |
 //! | `HEAPPROF_SYMBOLS` | `symbols` | `on`; `offline`: bands are addresses, to be named by `heapprof-resolve` | `on` |
@@ -102,8 +104,18 @@
 //! - **std's frames** are passed over: the function that asked is the first one of the program's own or of
 //!   a crate it uses. Frames of a library that keeps no frame pointers (C code) can be missing or end
 //!   the call stack; a name is never made up.
+//! - **A function that ends by calling std** (`vec![0; n]` as its last expression) may have left the call stack
+//!   by then: optimised code jumps there. Its caller then is the function that asked.
 //! - **A block that grows** belongs to whoever made it grow, in every breakdown.
-//! - A breakdown that lacks something, since a table was full, has those blocks in the band `OTHER`.
+//! - **A pattern** of `HEAPPROF_SELECT` is for a whole name, or one function of a call stack, as it is or as it
+//!   stands in the file. The file's title tells what was selected.
+//! - **Reading debug information** takes some tenths of a second when the first names are made, and longer in a large
+//!   program: a sample is late then, with its right time. With `HEAPPROF_SAMPLER=inline` names are made on the
+//!   program's threads, those with half a megabyte of stack to spare.
+//! - **A library that was unloaded** takes its names with it: blocks that were asked for through it fall to `?`.
+//! - **Under a limit of address space** below 4 GiB (`ulimit -v`) call stacks are not looked at.
+//! - A breakdown that lacks something, since a table was full, has those blocks in the band `OTHER`; blocks from
+//!   before the profile are `BEFORE_PROFILE`. `?` is what has no name, `unnamed` a thread without one.
 //!
 //! A program that installs [`HeapProf::armed`] can start and stop profiles itself: see [`Profiler`].
 //!
@@ -120,7 +132,7 @@
 //! - **Async code**: a guard that lives over an `.await` stays on its thread's stack while other tasks
 //!   run there, and takes their blocks. Enter centres between two `.await`.
 //! - **Built-in stacks**: `MAIN` (no centre), `OTHER` (stacks beyond the limit), `BEFORE_PROFILE`
-//!   (allocated while armed), `EXIT` (allocated by a thread after its thread-locals are gone).
+//!   (allocated while armed, or between two profiles), `EXIT` (allocated by a thread after its thread-locals are gone).
 //! - **Not counted**: what C code gets from `malloc`, memory mapped directly, thread stacks; the CPU
 //!   time of threads that never allocate and enter no centre; allocations of the profiler itself.
 //!

@@ -10,7 +10,8 @@ use super::ccs::{self, STACKS};
 use super::config::{Config, Selector};
 use super::origin::Origin;
 use super::recorder::labels;
-use super::{thread_names, traces};
+use super::thread_names;
+use super::traces::{self, TRACES};
 use crate::hp;
 use crate::options::Breakdown;
 
@@ -32,8 +33,13 @@ pub(crate) struct Source {
     pub(crate) name_chars: usize,
 }
 
-/// The band of origins that lack what the breakdown asks for: there was no room.
-const OTHER: &str = "OTHER";
+/// The band of origins that lack what the breakdown asks for: there was no room, or their blocks are of a
+/// time when nobody asked.
+fn lacking() -> Name {
+    let is_full = STACKS.is_full() || TRACES.is_full();
+    Name::plain(if is_full { "OTHER" } else { "BEFORE_PROFILE" })
+}
+
 /// The band of blocks of which no call site is known.
 const UNKNOWN: &str = "?";
 
@@ -57,11 +63,11 @@ impl Source {
             Breakdown::Module => Name::plain(STACKS.site(centre).map_or(UNKNOWN, |site| site.module())),
             Breakdown::Thread => match origin.thread.and_then(thread_names::name) {
                 Some(name) => Name::plain(&name),
-                None => Name::plain(OTHER),
+                None => lacking(),
             },
             Breakdown::Size => match origin.class {
                 Some(class) => Name::plain(&sizes(class)),
-                None => Name::plain(OTHER),
+                None => lacking(),
             },
             Breakdown::Birth => self.birth(origin.birth),
             Breakdown::Arc | Breakdown::CallStack | Breakdown::Description | Breakdown::Type => {
@@ -72,13 +78,13 @@ impl Source {
 
     fn birth(&self, birth: Option<u32>) -> Name {
         let Some(birth) = birth else {
-            return Name::plain(OTHER);
+            return lacking();
         };
         let interval = birth.checked_sub(self.first_birth).map(|interval| interval as usize);
         match interval.map(|interval| self.births_us.get(interval)) {
             // All of one length, so that the order of names is that of times.
             Some(Some(us)) => Name::plain(&format!("{:012.3}", *us as f64 / 1e6)),
-            Some(None) => Name::plain(OTHER),
+            Some(None) => lacking(),
             None => Name::plain("BEFORE_PROFILE"),
         }
     }
@@ -95,7 +101,7 @@ impl Source {
 
     fn of_trace(&mut self, trace: Option<u32>, breakdown: Breakdown) -> Name {
         match trace {
-            None | Some(traces::BEYOND) => Name::plain(OTHER),
+            None | Some(traces::BEYOND) => lacking(),
             Some(traces::EMPTY) => Name::plain(UNKNOWN),
             Some(trace) => self.of_frames(trace, breakdown),
         }
@@ -186,7 +192,12 @@ impl Name {
     fn is_like(&self, pattern: &str) -> bool {
         let pattern: Vec<char> = pattern.chars().collect();
         let whole = self.labels.join("/");
-        self.labels.iter().chain([&whole]).any(|text| is_like(&pattern, &text.chars().collect::<Vec<_>>()))
+        // As it stands in a file, too.
+        let word = self.word(usize::MAX);
+        self.labels
+            .iter()
+            .chain([&whole, &word])
+            .any(|text| is_like(&pattern, &text.chars().collect::<Vec<_>>()))
     }
 }
 

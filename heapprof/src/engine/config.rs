@@ -118,7 +118,7 @@ pub(crate) const KEYS: &[Key] = &[
         key: "select",
         variable: "HEAPPROF_SELECT",
         accepted: "BREAKDOWN=PATTERN, several with commas, as centre=cache*",
-        set: |config, text| put(&mut config.select, text.split(',').map(selector).collect()),
+        set: |config, text| put(&mut config.select, parts(text).into_iter().map(selector).collect()),
     },
     Key {
         key: "depth",
@@ -246,6 +246,16 @@ fn breakdowns(text: &str) -> Option<Vec<Breakdown>> {
     (cfg!(feature = "symbols") || !breakdowns.iter().any(needs_symbols)).then_some(breakdowns)
 }
 
+/// The parts of a list, at commas that are in no brackets: types have some of their own.
+fn parts(text: &str) -> Vec<&str> {
+    let mut depth = 0_i32;
+    let is_end = |c: char| {
+        depth += i32::from(matches!(c, '<' | '(' | '[')) - i32::from(matches!(c, '>' | ')' | ']'));
+        c == ',' && depth <= 0
+    };
+    text.split(is_end).collect()
+}
+
 fn selector(text: &str) -> Option<Selector> {
     let (breakdown, pattern) = text.split_once('=')?;
     let breakdown = breakdowns(breakdown).filter(|breakdowns| breakdowns.len() == 1)?.remove(0);
@@ -328,6 +338,20 @@ impl Config {
             }
         }
         self.check_stacks(|| String::from("builder, stacks"))
+    }
+
+    /// Refuses what cannot be had together.
+    pub(crate) fn check_together(&self) -> Result<(), Error> {
+        let needs_names = |selector: &&Selector| super::bands::is_of_traces(selector.breakdown);
+        match self.select.iter().find(needs_names) {
+            Some(selector) if self.symbols == Symbols::Offline => {
+                let from = String::from("HEAPPROF_SELECT");
+                let value = format!("{}={}", selector.breakdown.name(), selector.pattern);
+                let accepted = "no call site, since HEAPPROF_SYMBOLS=offline makes no names";
+                Err(Kind::Setting { from, value, accepted }.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses more stacks than the tables have room for that were made before this was read.

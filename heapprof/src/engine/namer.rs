@@ -106,8 +106,12 @@ impl Namer {
     /// Whether a trace has addresses at which there may have been two files, one after the other: its blocks
     /// cannot be told apart.
     pub(crate) fn is_lost(&self, trace: u32) -> bool {
+        TRACES.frames(trace).any(|address| self.is_lost_at(trace, address))
+    }
+
+    fn is_lost_at(&self, trace: u32, address: u64) -> bool {
         let is_gone = |(before, lasting): &(u32, Vec<(u64, u64)>)| {
-            trace < *before && TRACES.frames(trace).any(|address| !capture::contains(lasting, address))
+            trace < *before && !capture::contains(lasting, address)
         };
         self.losses.iter().any(is_gone)
     }
@@ -125,11 +129,11 @@ impl Namer {
     /// The labels of a call stack's band in a breakdown, leaf first.
     pub(crate) fn labels(&mut self, trace: u32, breakdown: Breakdown) -> Vec<String> {
         self.idle = 0;
-        if self.is_lost(trace) {
-            return Vec::new();
-        }
         let is_real = |address: &u64| !self.by_frame_pointer || self.modules.is_return_address(*address);
-        let addresses: Vec<u64> = TRACES.frames(trace).take_while(is_real).collect();
+        let is_lost = |address: &u64| self.is_lost_at(trace, *address);
+        let is_cut = TRACES.frames(trace).any(|address| is_lost(&address));
+        let known = TRACES.frames(trace).take_while(|address| !is_lost(address));
+        let addresses: Vec<u64> = known.take_while(is_real).collect();
         if self.symbols == Symbols::Offline {
             return addresses.into_iter().map(|address| self.offset(address)).collect();
         }
@@ -138,6 +142,13 @@ impl Namer {
             frames.extend(self.frames_of(address).iter().cloned());
         }
         let mut labels = symbols::labels(&frames, breakdown);
+        // What is inside of the place that is lost is still right, if it tells the whole of what is asked.
+        if is_cut && breakdown != Breakdown::CallStack && symbols::arc(&frames).len() < 2 {
+            return Vec::new();
+        }
+        if is_cut && breakdown == Breakdown::CallStack {
+            labels.push(String::from("?"));
+        }
         if breakdown == Breakdown::CallStack {
             labels.truncate(self.depth);
         }

@@ -18,7 +18,7 @@ use super::mode::{self, Mode};
 use super::recorder::Recorder;
 use super::shard::Figure;
 use super::traces::TRACES;
-use super::{capture, files, os, snapshot, thread, ticker};
+use super::{capture, files, os, snapshot, thread, ticker, walk};
 use crate::error::{Error, Kind};
 use crate::figures::Summary;
 use crate::options::{Breakdown, Clock, Sampler};
@@ -33,6 +33,9 @@ static STATE: AtomicU8 = AtomicU8::new(IDLE);
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(std::ptr::null_mut());
 /// The process whose exit ends the running profile; a child by raw `clone` has another number.
 static OWNER: AtomicU32 = AtomicU32::new(0);
+
+/// Stack that a thread of the program's must have left if it is to make names.
+const NAMING_STACK_BYTES: usize = 512 << 10;
 
 /// How long the exit of the program waits for a sample that is just being written.
 const EXIT_PATIENCE: Duration = Duration::from_secs(2);
@@ -288,8 +291,9 @@ impl ProfilerBuilder {
     /// A profile is running; the process does not tag; a setting is out of range, here, in
     /// `heapprof.toml` or in the environment; a file cannot be made.
     pub fn start(self) -> Result<Profile, Error> {
-        let mut config = self.config;
         thread::as_profiler(|| {
+            // A copy of our own: what the program's calls have made of it stays the program's, and goes.
+            let mut config = self.config.clone();
             config.check()?;
             config.overlay()?;
             start(config)
@@ -359,6 +363,7 @@ fn start(config: Config) -> Result<&'static Session, Error> {
 }
 
 fn begin(mut config: Config) -> Result<&'static Session, Error> {
+    config.check_together()?;
     config.stacks = STACKS.limit_to(config.stacks);
     if config.sampler == Sampler::Inline {
         thread::sample_inline();
@@ -560,6 +565,10 @@ fn inline_due() {
     let now_ns = os::elapsed_ns();
     let due_ns = session.inline_due_ns.load(Ordering::Relaxed);
     if now_ns < due_ns {
+        return;
+    }
+    // Reading debug information takes more stack than many a thread has; another one will come by.
+    if capture::plan().wants_traces() && !walk::has_room(NAMING_STACK_BYTES) {
         return;
     }
     thread::as_profiler(|| {

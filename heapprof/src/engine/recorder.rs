@@ -138,7 +138,7 @@ impl Recorder {
         let mut stem = stem.to_owned();
         for (index, &breakdown) in breakdowns.iter().enumerate() {
             let mut text = self.header(breakdown);
-            let is_open = self.config.breakdowns.is_empty() && breakdown == Breakdown::Arc;
+            let is_open = self.plan.wants(Plan::UNTIL_CENTRE) && breakdown == Breakdown::Arc;
             let version = is_open.then(|| Version {
                 bands: Bands::new(Breakdown::Stack),
                 text: self.header(Breakdown::Stack),
@@ -176,15 +176,21 @@ impl Recorder {
         text
     }
 
-    /// What the file says it is of: the program, and how it was sampled.
+    /// What the file says it is of: the program, and how it was sampled and what was selected.
     fn job(&self, breakdown: Breakdown) -> String {
-        let (program, bytes) = (&self.program, sample_bytes(&self.config));
+        let bytes = sample_bytes(&self.config);
+        let mut notes = Vec::new();
         if self.plan.wants(Plan::THIN) {
-            format!("{program} (sampled every {bytes} bytes)")
+            notes.push(format!("sampled every {bytes} bytes"));
         } else if self.plan.wants(Plan::SAMPLED) && bands::is_of_traces(breakdown) {
-            format!("{program} (call sites sampled every {bytes} bytes)")
-        } else {
-            program.clone()
+            notes.push(format!("call sites sampled every {bytes} bytes"));
+        }
+        for selector in &self.config.select {
+            notes.push(format!("only {}={}", selector.breakdown.name(), selector.pattern));
+        }
+        match notes.as_slice() {
+            [] => self.program.clone(),
+            notes => format!("{} ({})", self.program, notes.join(", ")),
         }
     }
 
@@ -514,7 +520,8 @@ fn plan_for(config: &Config, breakdowns: &[Breakdown]) -> Plan {
             Breakdown::Birth => Plan::BIRTH,
         });
     }
-    if plan.wants_traces() && config.breakdowns.is_empty() && config.select.is_empty() {
+    let selects_traces = config.select.iter().any(|selector| bands::is_of_traces(selector.breakdown));
+    if plan.wants_traces() && config.breakdowns.is_empty() && !selects_traces {
         plan = plan.and(Plan::UNTIL_CENTRE);
     }
     if plan.wants_traces() && !walk::keeps_frame_pointers() {

@@ -127,6 +127,15 @@ pub(crate) fn own_bounds() -> Option<Bounds> {
     os::mapping_of(high - 1).map(|mapping| Bounds { low: mapping.low, high })
 }
 
+/// Whether the calling thread has so many bytes of its own stack left; `false` on other stacks, and where
+/// the kernel does not tell.
+pub(crate) fn has_room(bytes: usize) -> bool {
+    let here = 0_u8;
+    let here = std::hint::black_box(&raw const here).addr();
+    own_bounds()
+        .is_some_and(|own| here < own.high && here.checked_sub(bytes).is_some_and(|end| end > own.low))
+}
+
 /// Copies the stack from the frame pointer `frame` on, as far as it is mapped and `copy` reaches: the kernel
 /// reads it, so that nothing that is not there can do harm. The part that was copied.
 pub(crate) fn copied(frame: usize, copy: &'static mut [u8]) -> &'static [u8] {
