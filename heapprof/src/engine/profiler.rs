@@ -292,8 +292,9 @@ impl ProfilerBuilder {
     /// `heapprof.toml` or in the environment; a file cannot be made.
     pub fn start(self) -> Result<Profile, Error> {
         thread::as_profiler(|| {
-            // A copy of our own: what the program's calls have made of it stays the program's, and goes.
+            // A copy of our own: what the program's calls have made of it is the program's, and goes.
             let mut config = self.config.clone();
+            drop(self);
             config.check()?;
             config.overlay()?;
             start(config)
