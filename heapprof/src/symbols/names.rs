@@ -559,6 +559,12 @@ mod tests {
         assert_eq!(type_name(&frames), "Vec<u64>");
         let frames = named(&["alloc::vec::{impl#1}::push<u64, alloc::alloc::Global>", "app::main"]);
         assert_eq!(type_name(&frames), "Vec<u64>");
+        let into = [
+            "<alloc::sync::Arc<[u32]> as core::convert::From<alloc::vec::Vec<u32>>>::from",
+            "<alloc::vec::Vec<u32> as core::convert::Into<alloc::sync::Arc<[u32]>>>::into",
+            "app::f",
+        ];
+        assert_eq!(type_name(&named(&into)), "Arc<[u32]>");
         let own = |name| type_name(&named(&["alloc::alloc::alloc", name]));
         assert_eq!(own("app::slab::Slab<T>::grow<app::Conn>"), "Slab<Conn>");
         assert_eq!(own("<app::slab::Slab<app::Conn>>::grow"), "Slab<Conn>");
@@ -593,6 +599,12 @@ mod tests {
         ] {
             assert_eq!(of(name), expected, "{name}");
         }
+        let into = [
+            "<alloc::sync::Arc<[u32]> as core::convert::From<alloc::vec::Vec<u32>>>::from",
+            "<alloc::vec::Vec<u32> as core::convert::Into<alloc::sync::Arc<[u32]>>>::into",
+            "app::f",
+        ];
+        assert_eq!(type_name(&named(&into)), "Arc<[u32]>");
         let own = |name| type_name(&named(&["alloc::alloc::alloc", name]));
         assert_eq!(own("<app::Slab<T> as app::Grow>::grow<u8>"), "Slab<u8>");
         for unknown in [

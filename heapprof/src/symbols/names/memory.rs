@@ -257,6 +257,10 @@ fn plain_names(path: &Path<'_>) -> String {
 
 /// The known type that a function works on or gives.
 fn held_by(path: &Path<'_>) -> Option<Held> {
+    // What is made is told by the `From` inside of it, not by what it is made from.
+    if matches!(trait_name(path), "Into" | "TryInto") {
+        return None;
+    }
     free_function_gives(path).or_else(|| trait_gives(path)).or_else(|| match receiver_of(path) {
         On::Named(name, args, is_btree) => named(name, args, is_btree, method(path)),
         On::Slice(of) => slice_gives(of, path),
