@@ -8,12 +8,19 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::OnceLock;
 
 /// Types and functions in names, and nothing else: what a build that knows of no profiler has.
 const FLAGS: &str = "-Csymbol-mangling-version=v0";
 
-/// Builds `tests/{test}.rs` over the system's allocator, and without frame pointers. The program's path.
+/// The program of `tests/{test}.rs` over the system's allocator, and without frame pointers; built once by each
+/// process, which has one `test`.
 pub(crate) fn build(test: &str) -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| build_anew(test)).clone()
+}
+
+fn build_anew(test: &str) -> PathBuf {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("unframed");
     let crate_root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut cargo = Command::new(env!("CARGO"));
