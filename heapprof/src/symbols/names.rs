@@ -545,8 +545,8 @@ mod tests {
     fn a_source_file_stands_for_the_module_where_names_have_no_path() {
         let frames = [
             frame("push<u64, alloc::alloc::Global>\t/rustc/1/library/alloc/src/vec/mod.rs:9"),
-            frame("{closure#0}\t/home/me/my-app/src/cache/mod.rs:7"),
-            frame("serialize<u8>\t/home/me/.cargo/registry/src/index/serde_json-1.0.140/src/ser.rs:70"),
+            frame("{closure#0}\t/build/me/my-app/src/cache/mod.rs:7"),
+            frame("serialize<u8>\t/build/me/.cargo/registry/src/index/serde_json-1.0.140/src/ser.rs:70"),
         ];
         assert_eq!(arc(&frames), ["my_app::cache::{closure}", "serde_json::ser::serialize:70"]);
         assert_eq!(module(&frames), "my_app::cache");

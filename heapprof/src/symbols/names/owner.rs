@@ -91,7 +91,7 @@ pub(super) fn is_library_file(file: &str) -> bool {
 }
 
 /// The module that a Rust source file most likely is, from Cargo's layout:
-/// `/home/me/app/src/cache/mod.rs` is `app::cache`, `../serde_json-1.0.1/src/de.rs` is `serde_json::de`.
+/// `/build/me/app/src/cache/mod.rs` is `app::cache`, `../serde_json-1.0.1/src/de.rs` is `serde_json::de`.
 pub(super) fn module_of_file(file: &str) -> Option<String> {
     let file = file.replace('\\', "/");
     let (package, path) = file.strip_suffix(".rs")?.rsplit_once("/src/")?;
