@@ -699,7 +699,6 @@ mod comparison {
     use std::collections::{BTreeMap, BTreeSet};
     use std::path::Path;
     use std::process::{Command, ExitCode};
-    use std::sync::OnceLock;
 
     use super::common::guest::Folder;
     use super::common::harness::{self, named};
@@ -862,8 +861,7 @@ mod comparison {
     }
 
     fn unframed_program() -> &'static Path {
-        static PROGRAM: OnceLock<std::path::PathBuf> = OnceLock::new();
-        PROGRAM.get_or_init(|| unframed_common::build("exact_arcs"))
+        unframed_common::build("exact_arcs")
     }
 
     fn check_arcs(unframed: bool, seed: u64, settings: &[(&str, &str)]) {

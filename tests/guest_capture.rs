@@ -719,9 +719,8 @@ use tests::main;
 #[cfg(not(unframed))]
 mod tests {
     use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-    use std::path::{Path, PathBuf};
+    use std::path::Path;
     use std::process::{Command, ExitCode};
-    use std::sync::OnceLock;
 
     use heapprof::hp::unescape_label;
 
@@ -754,8 +753,7 @@ mod tests {
     const NOW_AND_THEN: Way = Way(true, &[("HEAPPROF_INTERVAL", "1ms")]);
 
     fn unframed_program() -> &'static Path {
-        static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-        PROGRAM.get_or_init(|| unframed_common::build("guest_capture"))
+        unframed_common::build("guest_capture")
     }
 
     fn guest(folder: &Folder, role: &str, args: &[&str], Way(unframed, settings): Way) -> Guest {

@@ -15,9 +15,9 @@ const FLAGS: &str = "-Csymbol-mangling-version=v0";
 
 /// The program of `tests/{test}.rs` over the system's allocator, and without frame pointers; built once by each
 /// process, which has one `test`.
-pub(crate) fn build(test: &str) -> PathBuf {
+pub(crate) fn build(test: &str) -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| build_anew(test)).clone()
+    BUILT.get_or_init(|| build_anew(test))
 }
 
 fn build_anew(test: &str) -> PathBuf {

@@ -521,6 +521,24 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "symbols")]
+    fn a_selection_is_cut_at_commas_outside_of_brackets() {
+        let mut config = Config::default();
+        let key = KEYS.iter().find(|key| key.key == "select").expect("the key");
+        assert!((key.set)(&mut config, "type=HashMap<String,Vec<u8>>,thread=a*,y=(u8,u16)"));
+        let of = |breakdown, pattern: &str| Selector { breakdown, pattern: pattern.to_owned() };
+        let wanted = [
+            of(Breakdown::Type, "HashMap<String,Vec<u8>>"),
+            of(Breakdown::Thread, "a*"),
+            of(Breakdown::Type, "(u8,u16)"),
+        ];
+        assert_eq!(config.select, wanted);
+        assert!(config.check_together().is_ok());
+        config.symbols = Symbols::Offline;
+        assert!(config.check_together().is_err(), "call sites have no names then");
+    }
+
+    #[test]
     fn the_defaults_pass_their_own_check() {
         assert!(Config::default().check().is_ok());
         let zero = Config { interval: Duration::ZERO, ..Config::default() };

@@ -599,12 +599,6 @@ mod tests {
         ] {
             assert_eq!(of(name), expected, "{name}");
         }
-        let into = [
-            "<alloc::sync::Arc<[u32]> as core::convert::From<alloc::vec::Vec<u32>>>::from",
-            "<alloc::vec::Vec<u32> as core::convert::Into<alloc::sync::Arc<[u32]>>>::into",
-            "app::f",
-        ];
-        assert_eq!(type_name(&named(&into)), "Arc<[u32]>");
         let own = |name| type_name(&named(&["alloc::alloc::alloc", name]));
         assert_eq!(own("<app::Slab<T> as app::Grow>::grow<u8>"), "Slab<u8>");
         for unknown in [
